@@ -1,0 +1,53 @@
+# Every target does its own set-up: `make demo` and `make test` are the only commands a fresh clone needs.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# Seconds the demo streams for: make demo SECONDS=20
+SECONDS = 60
+# Further arguments: make test ARGS="-k tokeniser", make demo ARGS=--json, make bench ARGS=--quick
+ARGS =
+# Benchmarks that `make bench` runs
+BENCH = tokenise pipeline
+
+STAMP := .venv/.sightline-setup
+RUN := scripts/in-venv
+
+.PHONY: help setup demo test test-fast lint bench docs lock clean
+
+help: ## List the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create .venv/, install the locked dependencies, find or install Java
+	@scripts/find-java > .venv/.java-home
+	@echo "Ready. Python: .venv/bin/python  Java: $$(cat .venv/.java-home)"
+
+$(STAMP): requirements.lock pyproject.toml scripts/setup
+	@scripts/setup
+	@touch $@
+
+demo: setup ## Stream synthetic posts through Spark for a minute (SECONDS=60)
+	@$(RUN) sightline demo --seconds $(SECONDS) $(ARGS)
+
+test: lint ## Run every check and every test
+	@$(RUN) pytest $(ARGS)
+
+test-fast: setup ## Run the tests that need no Spark
+	@$(RUN) pytest -m "not spark" $(ARGS)
+
+lint: setup ## Check style, types and layers
+	@$(RUN) ruff check .
+	@$(RUN) mypy
+	@$(RUN) lint-imports
+
+bench: setup ## Run the benchmarks (BENCH="tokenise pipeline")
+	@for name in $(BENCH); do $(RUN) sightline bench $$name $(ARGS); done
+
+docs: setup ## Check that every link and module named in the documentation exists
+	@$(RUN) pytest tests/architecture/test_docs.py $(ARGS)
+
+lock: ## Resolve the dependencies anew into requirements.lock (needs uv)
+	@scripts/lock
+
+clean: ## Remove the virtual environment and caches
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -1,0 +1,49 @@
+"""Names of the benchmarks.
+
+A benchmark is a module with ``run(**params) -> {"params": ..., "metrics": ...}``. Modules are imported when run: one
+of them starts a Spark session, which the others do not need.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from sightline.bench.machine import commit, machine
+from sightline.model.errors import BadConfig, UnknownPlugin
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a benchmark lives and what it measures."""
+
+    module: str
+    about: str
+
+
+BENCHES: dict[str, Bench] = {
+    "tokenise": Bench("sightline.bench.tokenise", "the text kernel against a plain Python tokeniser of the same rules"),
+    "pipeline": Bench("sightline.bench.pipeline", "objects per second end to end against an empty Spark job"),
+}
+
+
+def run_bench(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a benchmark and describe the run so that it can be repeated.
+
+    Returns
+    -------
+    dict
+        ``name``, ``params``, ``metrics`` and whatever else the benchmark measured, ``machine``, ``commit``.
+    """
+    if name not in BENCHES:
+        raise UnknownPlugin("unknown benchmark", value=name, allowed=", ".join(BENCHES))
+    function = import_module(BENCHES[name].module).run
+    known = inspect.signature(function).parameters
+    for param in params:
+        if param not in known:
+            raise BadConfig(f"benchmark {name} has no parameter {param}", allowed=", ".join(known) or "none")
+    measured: dict[str, Any] = function(**params)
+    return {"name": name, **measured, "machine": machine(), "commit": commit()}

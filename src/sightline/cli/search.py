@@ -1,0 +1,64 @@
+"""``sightline search``: one ad-hoc query over what was committed."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+import sightline as sl
+from sightline.cli.options import JsonOption, StoreArgument, existing_store
+from sightline.cli.output import console, print_json, print_rows
+from sightline.cli.query_options import (
+    BoxOption,
+    CircleOption,
+    KeywordsArgument,
+    KOption,
+    NearOption,
+    QueryOption,
+    QueryText,
+    TopOption,
+    instants,
+)
+
+
+def search(
+    store: StoreArgument,
+    keywords: KeywordsArgument = None,
+    box: BoxOption = None,
+    circle: CircleOption = None,
+    near: NearOption = None,
+    k: KOption = None,
+    top: TopOption = None,
+    last: Annotated[
+        str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")
+    ] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="INSTANT", help="As the store was then.")] = None,
+    between: Annotated[str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most so many rows (range queries).")] = None,
+    query: QueryOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Search the committed posts.
+
+    Examples:
+
+      sightline search store "flood AND rescue" --box -95.8,29.5,-95.0,30.1 --last 72h
+
+      sightline search store "noodle OR ramen" --near 139.70,35.69 -k 5
+
+      sightline search store --top 10 --circle -0.12,51.5,20000 --last 1h
+    """
+    asked = QueryText(keywords, box, circle, near, k, top, query).build(
+        last=last, as_of=as_of, between=instants(between), limit=limit
+    )
+    with sl.open(existing_store(store)) as engine:
+        began = time.perf_counter()
+        rows = engine.search(asked).to_pylist()
+        seconds = time.perf_counter() - began
+    if json:
+        print_json({"query": asked.to_dict(), "count": len(rows), "seconds": round(seconds, 6), "rows": rows})
+        return
+    print_rows(f"{len(rows):,} rows", rows)
+    console().print(f"answered in {seconds * 1000:,.1f} ms", style="dim")

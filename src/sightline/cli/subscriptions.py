@@ -1,0 +1,22 @@
+"""``sightline subscriptions``: what is registered."""
+
+from __future__ import annotations
+
+import sightline as sl
+from sightline.cli.options import JsonOption, StoreArgument, existing_store
+from sightline.cli.output import print_json, print_rows
+
+
+def subscriptions(store: StoreArgument, json: JsonOption = False) -> None:
+    """List the subscriptions of a store.
+
+    Example:
+
+      sightline subscriptions store --json
+    """
+    with sl.open(existing_store(store)) as engine:
+        rows = engine.subscriptions().to_pylist()
+    if json:
+        print_json({"count": len(rows), "subscriptions": rows})
+    else:
+        print_rows(f"{len(rows):,} subscriptions", rows, limit=50)

@@ -1,0 +1,50 @@
+"""Counts of what was committed, read from the commit log: the figures commands print are never estimates."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sightline.store.store import Store
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over committed batches."""
+
+    batches: int = 0
+    objects: int = 0
+    matches: int = 0
+    rejects: int = 0
+    late: int = 0
+
+    def plus(self, counters: dict[str, int]) -> Totals:
+        """With one more batch."""
+        added = {
+            name: getattr(self, name) + int(counters.get(name, 0)) for name in ("objects", "matches", "rejects", "late")
+        }
+        return replace(self, batches=self.batches + 1, **added)
+
+    def to_dict(self) -> dict[str, int]:
+        """As printed with --json."""
+        return asdict(self)
+
+
+class CommitCounter:
+    """Counts the batches committed to a store from the moment it is made."""
+
+    def __init__(self, path: Path) -> None:
+        self._commits = Store.open(path).commits
+        self.version = self._commits.refresh().version
+        self.totals = Totals()
+
+    def advance(self) -> list[dict[str, Any]]:
+        """Take note of what was committed since the last call; the new batch entries."""
+        fresh: list[dict[str, Any]] = []
+        for entry in self._commits.entries(after=self.version):
+            self.version = int(entry["version"])
+            if entry["op"] == "batch":
+                self.totals = self.totals.plus(entry.get("counters") or {})
+                fresh.append(entry)
+        return fresh

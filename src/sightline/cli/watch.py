@@ -1,0 +1,107 @@
+"""``sightline watch``: results of subscriptions as they are committed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+import sightline as sl
+from sightline.cli.options import JsonOption, SecondsOption, StoreArgument, existing_store
+from sightline.cli.output import console, print_json, shown
+from sightline.model.errors import UnknownSubscription
+
+
+def watch(
+    store: StoreArgument,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Subscriptions to watch.", show_default=False)],
+    seconds: SecondsOption = None,
+    since_batch: Annotated[int | None, typer.Option("--since-batch", help="Only results after this batch.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Print what there is and stop.")] = False,
+    poll: Annotated[float, typer.Option("--poll", min=0.05, help="Seconds between looks at the store.")] = 0.5,
+    json: JsonOption = False,
+) -> None:
+    """Print matches, nearest posts and reports as they are committed, by whatever process. Ctrl-C ends it.
+
+    Examples:
+
+      sightline watch store houston
+
+      sightline watch store noodles trends --once --json
+    """
+    deadline = None if seconds is None else time.monotonic() + seconds
+    with sl.open(existing_store(store)) as engine:
+        kinds = {row["id"]: row["kind"] for row in engine.subscriptions().to_pylist()}
+        for id in ids:
+            if id not in kinds:
+                raise UnknownSubscription(
+                    "no such subscription", value=id, hint="sightline subscriptions STORE lists them"
+                )
+        feeds = [_FEEDS[kinds[id]](engine, id, since_batch) for id in ids]
+        try:
+            while True:
+                for feed in feeds:
+                    for row in feed.fresh():
+                        _show(feed.id, row, json)
+                if once or (deadline is not None and time.monotonic() >= deadline):
+                    break
+                time.sleep(poll)
+        except KeyboardInterrupt:
+            console(stderr=True).print("stopped")
+
+
+class _Feed:
+    """New result rows of one subscription, each once."""
+
+    def __init__(self, engine: Any, id: str, since_batch: int | None) -> None:
+        self.engine, self.id, self.since_batch = engine, id, since_batch
+
+    def fresh(self) -> Iterator[dict[str, Any]]:
+        raise AssertionError("every kind has its own feed")
+
+
+class _Matches(_Feed):
+    def fresh(self) -> Iterator[dict[str, Any]]:
+        for row in self.engine.matches(self.id, since_batch=self.since_batch).to_pylist():
+            self.since_batch = row["batch"]
+            yield {"event": "match", **row}
+
+
+class _Nearest(_Feed):
+    def fresh(self) -> Iterator[dict[str, Any]]:
+        newest = self.since_batch
+        for row in self.engine.nearest_events(self.id).to_pylist():
+            if self.since_batch is None or row["batch"] > self.since_batch:
+                newest = row["batch"] if newest is None else max(newest, row["batch"])
+                yield row
+        self.since_batch = newest
+
+
+class _Reports(_Feed):
+    def __init__(self, engine: Any, id: str, since_batch: int | None) -> None:
+        super().__init__(engine, id, since_batch)
+        self.window_end: Any = None
+
+    def fresh(self) -> Iterator[dict[str, Any]]:
+        # A report has no batch; windows close in the order of their ends, so the last end is the position.
+        newest = self.window_end
+        for row in self.engine.reports(self.id).to_pylist():
+            if self.window_end is None or row["window_end"] > self.window_end:
+                newest = row["window_end"] if newest is None else max(newest, row["window_end"])
+                yield {"event": "report", **row}
+        self.window_end = newest
+
+
+_FEEDS: dict[str, type[_Feed]] = {"range": _Matches, "nearest": _Nearest, "top_terms": _Reports}
+
+
+def _show(id: str, row: dict[str, Any], json: bool) -> None:
+    if json:
+        print_json({"subscription_id": id, **row}, line=True)
+        return
+    cells = "  ".join(
+        f"{name}={shown(value)}" for name, value in row.items() if name not in ("event", "subscription_id")
+    )
+    console().print(f"{id}  {row['event']}  {cells}", markup=False, soft_wrap=True)

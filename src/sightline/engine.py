@@ -1,0 +1,333 @@
+"""The façade: open a store, load and run streams into it, subscribe, search.
+
+Everything here is thin. Subscribing, searching and reading results need neither Spark nor a lock and work from any
+process; loading and running start the pipeline, of which a store has one at a time.
+"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sightline.model.config import StoreConfig
+from sightline.model.durations import duration_us
+from sightline.model.errors import BadConfig, BadSource, IncompatibleStore, UnknownPlugin, UnknownSubscription
+from sightline.model.queries import Query
+from sightline.model.result import Result
+from sightline.model.space import Space
+from sightline.model.subscription import Subscription
+from sightline.model.text_config import TextConfig
+from sightline.partition import routing_class
+from sightline.stages.batch import BatchReport, Batches, leaf_objects
+from sightline.stages.book import SubscriptionBook
+from sightline.stages.maintain import Maintenance
+from sightline.stages.mapped import FILES
+from sightline.stages.registry import Registry
+from sightline.stages.results import Results
+from sightline.stages.route import open_routing
+from sightline.stages.search import Searcher
+from sightline.stages.warm import warm
+from sightline.store.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sightline.spark.runs import Run
+
+BALANCE_POLICIES = ("never",)
+OnBatch = Callable[[BatchReport], None]
+_KEEP: Any = object()  # "what is omitted stays as stored"
+
+
+def open(  # noqa: A001  (the public name; `sl.open` reads as it should)
+    path: str | Path, spark: SparkSession | None = None, *, workers: int | None = None, partitioner: str | None = None,
+    balance: str | None = None, lateness: str | timedelta | None = None, ahead: str | timedelta | None = _KEEP,
+    retention: str | timedelta | None = None, keep_objects: bool | None = None, space: Space | None = None,
+    text: TextConfig | None = None,
+) -> Engine:
+    """Open a store, or create it at a path that does not exist.
+
+    Parameters
+    ----------
+    path : where the store is; a local folder
+    spark : session to run on; by default a local one is started when the first load or run needs it
+    workers, partitioner : how the work is divided; a change on reopening is the next epoch
+    balance : policy of rebalancing, ``never``
+    lateness : how far behind the high mark an object may come and still count in windows and lifetimes ("0s")
+    ahead : how far ahead of the wall clock a ts may be ("1d"); None = any
+    keep_objects : False = only match, keep no objects to search
+    space, text : what places and words mean; fixed when the store is created
+    """
+    if retention is not None:
+        raise BadConfig("retention is not available yet", value=str(retention), allowed="None: everything is kept")
+    if balance is not None and balance not in BALANCE_POLICIES:
+        raise UnknownPlugin("unknown balance policy", value=balance, allowed=", ".join(BALANCE_POLICIES))
+    if partitioner is not None:
+        routing_class(partitioner)
+    given: dict[str, Any] = {
+        "workers": workers, "partitioner": partitioner, "balance": balance, "keep_objects": keep_objects,
+        "lateness_us": None if lateness is None else duration_us(lateness, "lateness", allow_zero=True),
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if ahead is not _KEEP:
+        given["ahead_us"] = None if ahead is None else duration_us(ahead, "ahead", allow_zero=True)
+    fresh = StoreConfig(seed=secrets.randbits(63), **{**given, **({} if space is None else {"space": space}),
+                                                     **({} if text is None else {"text": text})})
+    store = Store.open_or_create(path, fresh)
+    for name, value in (("space", space), ("text", text)):
+        if value is not None and value != getattr(store.config, name):
+            raise IncompatibleStore(
+                f"the store was made with another {name}", value=value.to_dict(), allowed=str(getattr(store.config, name).to_dict()),
+                hint=f"leave {name}= out, or make a new store",
+            )
+    changed = StoreConfig.from_dict({**store.config.to_dict(), **given})
+    if changed != store.config:
+        store.update_config(changed)
+    return Engine(store, spark)
+
+
+class Engine:
+    """An open store. Use :func:`open`; leaving the ``with`` block stops what it runs."""
+
+    def __init__(self, store: Store, spark: SparkSession | None = None) -> None:
+        self._store, self._spark = store, spark
+        self._book = SubscriptionBook(store)
+        self._registry = Registry(store, self._book)
+        self._results = Results(store, self._book)
+        self._searcher = Searcher(store)
+        self._batches: Batches | None = None
+        self._maintenance: Maintenance | None = None
+        self._runs: list[Run] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the runs, each after its batch in flight."""
+        for run in self._runs:
+            run.stop()
+        self._runs.clear()
+
+    @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self._store.path
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session loads and runs use; started when first asked for."""
+        if self._spark is None:
+            from sightline.spark.session import local_session
+
+            self._spark = local_session()
+        return self._spark
+
+    # --- writing: load and run -------------------------------------------------------------------------------------
+
+    def load(self, source: DataFrame | pa.Table | str | Path, columns: Mapping[str, str] | None = None, *,
+             on_batch: OnBatch | None = None) -> dict[str, Any]:
+        """Bring a one-shot source in, through the same pipeline as a stream; returns what was counted."""
+        from sightline.spark.runs import start_once
+        from sightline.spark.sources import chunks
+
+        self._begin()
+        totals: dict[str, Any] = {"objects": 0, "matches": 0, "rejects": 0, "commits": 0}
+        try:
+            if getattr(source, "isStreaming", False):
+                raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
+            parts = chunks(source, self.spark, columns, self._store.path / "staging")
+            try:
+                run = start_once(parts.frames, "load", uuid.uuid4().hex, self._pipeline(), self._after(on_batch, totals),
+                                 lambda: None)
+                try:
+                    run.await_termination()
+                except BaseException:  # Ctrl-C included: the batch in flight still commits
+                    run.stop()
+                    raise
+            finally:
+                parts.remove_staged()
+        finally:
+            self._end()
+        return totals
+
+    def run(self, source: DataFrame | pa.Table | str | Path, name: str = "default", trigger: str | timedelta = "0s",
+            sinks: Sequence[object] = (), columns: Mapping[str, str] | None = None, *, on_batch: OnBatch | None = None) -> Run:
+        """Start a stream; started again under its name, it goes on where it was. Returns a handle."""
+        from sightline.spark.runs import start_once, start_stream
+        from sightline.spark.sources import chunks
+
+        if sinks:
+            raise BadConfig("sinks are not available yet", value=[type(sink).__name__ for sink in sinks], allowed="()",
+                            hint="read the committed results: matches, nearest, reports")
+        if not name or not all(c.isalnum() or c in "-_." for c in name) or name.startswith("."):
+            raise BadConfig("bad name of a run", value=name, allowed="letters, digits, '-', '_' and '.'")
+        self._begin()
+        try:
+            after = self._after(on_batch, {})
+            if getattr(source, "isStreaming", False):
+                checkpoint = self._store.path / "runs" / name
+                run = start_stream(source, name, checkpoint, trigger, columns, self._pipeline(), after, self._end)  # type: ignore[arg-type]
+            else:
+                parts = chunks(source, self.spark, columns, self._store.path / "staging")
+                run = start_once(parts.frames, name, self._run_id(name), self._pipeline(), after,
+                                 lambda: (parts.remove_staged(), self._end())[1])
+        except BaseException:
+            self._end()
+            raise
+        self._runs.append(run)
+        return run
+
+    # --- subscriptions ---------------------------------------------------------------------------------------------
+
+    def subscribe(self, query: Query, id: str | None = None, start: datetime | str | None = None,  # noqa: A002
+                  ttl: str | timedelta | None = None, replace: bool = False) -> Subscription:
+        """Register a standing query; it sees every batch planned from now on."""
+        return self._registry.subscribe(query, id, start, ttl, replace)
+
+    def subscribe_many(self, queries: pa.Table | DataFrame | Iterable[Query], start: datetime | str | None = None,
+                       ttl: str | timedelta | None = None) -> Result:
+        """Register many at once, all or nothing; returns their ids (column ``id``)."""
+        to_arrow = getattr(queries, "toArrow", None)
+        table = to_arrow() if to_arrow is not None else queries
+        return Result(pa.table({"id": self._registry.subscribe_many(table, start, ttl)}))
+
+    def unsubscribe(self, id: str | Iterable[str]) -> None:  # noqa: A002
+        """Drop one or several subscriptions; their results stay."""
+        self._registry.unsubscribe([id] if isinstance(id, str) else list(id))
+
+    def subscriptions(self) -> Result:
+        """The standing subscriptions: id, kind, query (JSON), start, end."""
+        self._book.refresh()
+        return Result(self._book.table(self._book.live()))
+
+    def subscription_events(self) -> Result:
+        """Registered, replaced, dropped, expired: position in the control log or batch, id, event, high mark."""
+        self._book.refresh()
+        return Result(self._results.events())
+
+    def rebalance(self) -> None:
+        """Ask the pipeline, wherever it runs, to deal its leaves to the workers anew before its next batch."""
+        self._registry.rebalance()
+
+    # --- results ---------------------------------------------------------------------------------------------------
+
+    def matches(self, id: str, since_batch: int | None = None) -> Result:  # noqa: A002
+        """Committed matches of a range subscription, by batch."""
+        return Result(self._results.matches(id, self._numbers(id), since_batch))
+
+    def nearest(self, id: str) -> Result:  # noqa: A002
+        """The current k nearest of a nearest subscription, by rank."""
+        return Result(self._results.nearest(self._numbers(id)[-1]))
+
+    def nearest_events(self, id: str) -> Result:  # noqa: A002
+        """What entered and left a nearest subscription, by batch."""
+        return Result(self._results.nearest_events(self._numbers(id)))
+
+    def reports(self, id: str) -> Result:  # noqa: A002
+        """Reports of a top-terms subscription, by window."""
+        return Result(self._results.reports(self._numbers(id)))
+
+    def counters(self) -> dict[str, int]:
+        """Totals over all commits: objects, matches, rejects (and by reason), late, candidates."""
+        totals = self._store.commits.refresh().counters
+        return {name: count for name, count in totals.items() if not name.startswith("leaf:")}
+
+    def rejects(self) -> Result:
+        """Rows that were rejected, with reason and raw content."""
+        return Result(self._results.rejects())
+
+    # --- search ----------------------------------------------------------------------------------------------------
+
+    def search(self, query: Query) -> Result:
+        """Answer a query over everything committed, in this process."""
+        table, explain = self._searcher.answer(query)
+        return Result(table, explain.to_dict)
+
+    def search_many(self, queries: Iterable[Query]) -> Result:
+        """Answer many queries as one Spark job; the column ``query`` is the place of each in the list."""
+        from sightline.spark.searches import search_many
+
+        return Result(search_many(self.spark, self._store, list(queries)))
+
+    def explain(self, query: Query) -> dict[str, Any]:
+        """How a query is answered: segments considered, pruned and why, candidates, seconds."""
+        return self._searcher.answer(query)[1].to_dict()
+
+    def partitions(self) -> Result:
+        """The leaves of the epoch in force: leaf, worker, region, objects owned so far."""
+        snapshot = self._store.commits.refresh()
+        if not snapshot.epochs:
+            self._raise_empty()
+        epoch = snapshot.epochs[-1]
+        table = FILES.get(str(self._store.path), epoch["file"], "routing", open_routing).leaf_table()
+        counts = np.zeros(table.num_rows, np.int64)
+        for leaf, count in leaf_objects(snapshot, epoch["partitioner"]).items():
+            counts[leaf] = count
+        return Result(table.append_column("objects", pa.array(counts)))
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _raise_empty(self) -> None:
+        raise BadSource("the store has no epoch yet", value=str(self.path), hint="load or run something first")
+
+    def _numbers(self, id_: str) -> list[int]:
+        self._book.refresh()
+        numbers = self._book.numbers(id_)
+        if not numbers:
+            raise UnknownSubscription("no subscription has this id", value=id_, hint="subscriptions() lists them")
+        return numbers
+
+    def _begin(self) -> None:
+        """Become the pipeline of the store, or be refused."""
+        self._store.lock.acquire()
+
+    def _end(self) -> None:
+        if self._maintenance is not None:
+            self._maintenance.stop()
+        self._store.lock.release()
+
+    def _pipeline(self) -> Batches:
+        if self._batches is None:
+            warm()
+            self._batches = Batches(self._store)
+            self._maintenance = Maintenance(self._batches)
+        self._batches.ensure_epoch(self._store.config.partitioner, self._store.config.workers)
+        return self._batches
+
+    def _after(self, on_batch: OnBatch | None, totals: dict[str, Any]) -> OnBatch:
+        def after(report: BatchReport) -> None:
+            counters = report.counters
+            totals["commits"] = totals.get("commits", 0) + 1
+            for name in ("objects", "matches", "rejects"):
+                totals[name] = totals.get(name, 0) + counters.get(name, 0)
+            seen = counters.get("objects", 0) + counters.get("rejects", 0)
+            swapped = counters.get("rejects: latitude out of range", 0)
+            if swapped * 100 > seen:
+                warnings.warn(
+                    f"{swapped} of {seen} rows have |lat| > 90: are lon and lat swapped? They are in rejects()", stacklevel=2)
+            if self._maintenance is not None:
+                self._maintenance.nudge()
+            if on_batch is not None:
+                on_batch(report)
+
+        return after
+
+    def _run_id(self, name: str) -> str:
+        """Id of a one-shot run, the same whenever it is started under its name."""
+        path = self._store.path / "runs" / name / "id"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(uuid.uuid4().hex)
+        return path.read_text()

@@ -1,0 +1,177 @@
+"""Words by frequency, cities by population, and patterns compiled to rows of piece numbers.
+
+Everything a post can contain is one *piece* in one Arrow string array; a post is a list of piece numbers, so that
+text is made by a single ``take`` instead of string formatting.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.generate.cities import Cities, load_cities, require
+from sightline.generate.phrases import ABOUT, CHATTER, UNSPACED
+from sightline.generate.topics import TOPIC_WORDS
+
+MAX_MORE = 6
+HANDLES = 2000
+NUMBERS = 60
+
+# Codes in a compiled pattern; literals are piece numbers from 0 on, EMPTY pads. WORD may occur many times, the
+# other slots once: knowing their column saves a search through the patterns of every block (a fifth of the time).
+EMPTY = -1
+WORD = -2
+SLOTS = {"t": -3, "u": -4, "p": -5, "n": -6, "tag": -7, "place_tag": -8, "who": -9}
+
+_PART = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Pieces and where each kind of piece begins."""
+
+    languages: tuple[str, ...]
+    cities: Cities
+    pieces: pa.Array
+    patterns: npt.NDArray[np.int32]  # [patterns, width] of piece numbers, WORD and EMPTY; other slots < WORD
+    columns: dict[str, npt.NDArray[np.int64]]  # slot -> column of it in each pattern, -1 if it has none
+    about: npt.NDArray[np.int64]  # [languages, 2] first pattern about a topic and how many
+    chatter: npt.NDArray[np.int64]  # [languages, 2]
+    word_cdf: npt.NDArray[np.float64]  # language number + cumulative frequency, ascending
+    word_piece: npt.NDArray[np.int32]  # the piece of each entry of word_cdf
+    topic_piece: npt.NDArray[np.int32]  # [languages, topics, 4]
+    tag_piece: npt.NDArray[np.int32]  # [languages, topics]
+    place_piece: npt.NDArray[np.int32]  # [cities, 2] usual name, name in the language of the place
+    place_tag_piece: npt.NDArray[np.int32]  # [cities, 2]
+    number_piece: int  # first of NUMBERS
+    handle_piece: int  # first of HANDLES
+
+
+def _words(language: str, limit: int) -> tuple[list[str], npt.NDArray[np.float64]]:
+    """The most frequent words of a language and their frequencies.
+
+    ``get_frequency_list`` gives words in bins of one centibel, and needs no tokeniser for Japanese.
+    """
+    wordfreq = require("wordfreq")
+    bins: list[list[str]] = wordfreq.get_frequency_list(language)
+    ranked = (
+        (word, 10 ** (-level / 100))
+        for level, words in enumerate(bins)
+        for word in words
+        if not any(character.isdigit() for character in word)
+    )
+    kept = list(islice(ranked, limit))
+    return [word for word, _ in kept], np.array([frequency for _, frequency in kept])
+
+
+class _Pieces:
+    """Grows the list of pieces; equal strings get one number."""
+
+    def __init__(self) -> None:
+        self.strings: list[str] = []
+        self.numbers: dict[str, int] = {}
+
+    def add(self, text: str) -> int:
+        number = self.numbers.get(text)
+        if number is None:
+            number = self.numbers[text] = len(self.strings)
+            self.strings.append(text)
+        return number
+
+    def block(self, texts: list[str]) -> int:
+        """Add strings at consecutive numbers, whether or not they are there already."""
+        first = len(self.strings)
+        self.strings.extend(texts)
+        return first
+
+
+def expand(pattern: str, space: str) -> list[str]:
+    """Write ``{more}`` out as 1 to ``MAX_MORE`` words; all occurrences in a pattern have the same length."""
+    if "{more}" not in pattern:
+        return [pattern]
+    return [pattern.replace("{more}", space.join(["{w}"] * length)) for length in range(1, MAX_MORE + 1)]
+
+
+def _compile(pieces: _Pieces, pattern: str) -> list[int]:
+    """Piece numbers and slot codes of a pattern."""
+    codes = []
+    for index, part in enumerate(_PART.split(pattern)):
+        if index % 2:
+            codes.append(WORD if part == "w" else SLOTS[part])
+        elif part:
+            codes.append(pieces.add(part))
+    return codes
+
+
+def hashtag(name: str) -> str:
+    """``#`` and the letters of a name."""
+    return "#" + "".join(character for character in name if character.isalnum())
+
+
+@lru_cache(maxsize=4)
+def load_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> Lexicon:
+    """Build the pieces for some languages; takes about a second, so it is kept for the process."""
+    pieces = _Pieces()
+    compiled: list[list[int]] = []
+    groups: dict[str, list[tuple[int, int]]] = {"about": [], "chatter": []}
+    cdf, word_piece = [], []
+    topic_piece: list[Any] = []
+    tag_piece: list[Any] = []
+    for number, language in enumerate(languages):
+        space = "" if language in UNSPACED else " "
+        for name, source in (("about", ABOUT), ("chatter", CHATTER)):
+            first = len(compiled)
+            for pattern in source[language]:
+                compiled.extend(_compile(pieces, text) for text in expand(pattern, space))
+            groups[name].append((first, len(compiled) - first))
+        words, frequency = _words(language, vocabulary)
+        cdf.append(number + np.cumsum(frequency) / frequency.sum())
+        word_piece.append([pieces.add(word) for word in words])
+        topic_piece.append([[pieces.add(word) for word in four] for four in TOPIC_WORDS[language]])
+        tag_piece.append([pieces.add(hashtag(four[0])) for four in TOPIC_WORDS[language]])
+    places = load_cities(cities, languages)
+    names = list(zip(places.names, places.native_names, strict=True))
+    handles = np.random.default_rng(0).integers(0, len(pieces.strings), size=(HANDLES, 2))
+    plain = [word for word in pieces.strings if word.isascii() and word.isalpha()] or ["someone"]
+    patterns = _padded(compiled)
+    return Lexicon(
+        languages=languages,
+        cities=places,
+        patterns=patterns,
+        columns={slot: _column(patterns, code) for slot, code in SLOTS.items()},
+        about=np.array(groups["about"]),
+        chatter=np.array(groups["chatter"]),
+        word_cdf=np.concatenate(cdf),
+        word_piece=np.concatenate(word_piece).astype(np.int32),
+        topic_piece=np.array(topic_piece, dtype=np.int32),
+        tag_piece=np.array(tag_piece, dtype=np.int32),
+        place_piece=np.array([[pieces.add(name) for name in pair] for pair in names], dtype=np.int32),
+        place_tag_piece=np.array(
+            [[pieces.add(hashtag(name)) for name in pair] for pair in names], dtype=np.int32
+        ),
+        number_piece=pieces.block([str(number) for number in range(2, NUMBERS + 2)]),
+        handle_piece=pieces.block([f"@{plain[a % len(plain)]}_{b % 1000}" for a, b in handles.tolist()]),
+        pieces=pa.array(pieces.strings, pa.string()),
+    )
+
+
+def _column(patterns: npt.NDArray[np.int32], code: int) -> npt.NDArray[np.int64]:
+    """Where each pattern has a slot, -1 where it has not."""
+    found = patterns == code
+    if (found.sum(axis=1) > 1).any():
+        raise AssertionError("a pattern has a slot twice that may occur once")
+    return np.where(found.any(axis=1), found.argmax(axis=1), -1)
+
+
+def _padded(rows: list[list[int]]) -> npt.NDArray[np.int32]:
+    out = np.full((len(rows), max(map(len, rows))), EMPTY, dtype=np.int32)
+    for number, row in enumerate(rows):
+        out[number, : len(row)] = row
+    return out

@@ -1,0 +1,59 @@
+"""Array types, and the one form in which arrays reach a kernel.
+
+To Numba a read-only array is another type than a writable one, and a worker that maps a file would compile every
+kernel again (1.5 s). So everything that is input to a kernel passes :func:`frozen`: contiguous, read-only, plain
+ndarray, whether it was computed a moment ago or mapped from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["F64", "I32", "I64", "U16", "U8", "Flag", "frozen", "frozen_fields", "offsets_of", "sorted_distinct"]
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+U16 = npt.NDArray[np.uint16]
+U8 = npt.NDArray[np.uint8]
+Flag = npt.NDArray[np.bool_]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Record = TypeVar("Record")
+
+
+def frozen(array: npt.ArrayLike, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
+    """A contiguous, aligned, read-only view of ``array`` (a copy only where it must be)."""
+    if type(array) is np.ndarray and array.dtype == dtype:
+        flags = array.flags
+        if not flags.writeable and flags.c_contiguous and flags.aligned:
+            return array
+    plain: npt.NDArray[Any] = np.require(np.asarray(array, dtype=dtype), requirements=["C", "A"])
+    view = plain.view(np.ndarray)[...]
+    view.flags.writeable = False
+    return view
+
+
+def frozen_fields(kind: Callable[..., Record], dtypes: Sequence[type[np.generic]], values: Iterable[Any]) -> Record:
+    """A NamedTuple of arrays with every field frozen as its dtype."""
+    return kind(*(frozen(value, dtype) for value, dtype in zip(values, dtypes, strict=True)))
+
+
+def offsets_of(sorted_keys: npt.NDArray[Any], n: int) -> I64:
+    """CSR offsets of the runs of keys 0..n-1 in an ascending array."""
+    counts = np.bincount(sorted_keys, minlength=n)
+    offsets = np.zeros(n + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def sorted_distinct(values: I64) -> I64:
+    """Ascending distinct values; a sort and a comparison are 10 times faster than ``np.unique`` of NumPy 2.4."""
+    values = np.sort(values)
+    keep = np.ones(values.size, np.bool_)
+    np.not_equal(values[1:], values[:-1], out=keep[1:])
+    return values[keep]

@@ -1,0 +1,151 @@
+"""What an index inside one worker promises; everything else is the implementation's own business.
+
+*Standing* indexes hold queries and are shown objects; *object* indexes hold objects and are shown queries. Every
+implementation is exact: the reference ``scan`` and the clever ones return the same pairs and rows. Frozen indexes
+are dictionaries of flat arrays, so that any process maps them from a file without parsing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+from sightline.index.arrays import F64, I32, I64
+
+if TYPE_CHECKING:
+    from sightline.index.standing.block import QueryBlock
+    from sightline.model.regions import Region
+    from sightline.model.space import Space
+    from sightline.text.term_batch import TermBatch
+
+__all__ = [
+    "Conjunct", "MatchPairs", "NearestIndex", "NearestPairs", "ObjectColumns", "ObjectIndex", "ObjectReader",
+    "StandingIndex", "Work",
+]
+
+#: Positive and negative term ids of one conjunct.
+Conjunct = tuple[Sequence[int], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectColumns:
+    """What matching and indexing need of a batch of objects: float64 places, int64 microseconds, terms."""
+
+    lon: F64
+    lat: F64
+    ts: I64
+    terms: TermBatch
+
+    def __len__(self) -> int:
+        return int(self.lon.shape[0])
+
+
+class MatchPairs(NamedTuple):
+    """Pairs (object row, query row of the block), each once, ascending by object; and the entries looked at."""
+
+    object: I32
+    query: I32
+    candidates: int
+
+
+class NearestPairs(NamedTuple):
+    """Pairs within the radius of their query, each once, ascending by object; and the entries looked at."""
+
+    object: I32
+    query: I32
+    distance_mm: I64
+    checked: int
+
+
+class StandingIndex(Protocol):
+    """Range (and top-terms) queries of a block, waiting for objects."""
+
+    @classmethod
+    def build(cls, block: QueryBlock, space: Space) -> Self:
+        """Index the block; the index keeps no reference to the caller's arrays it could change."""
+        ...
+
+    def match(self, objects: ObjectColumns) -> MatchPairs:
+        """All pairs whose keywords and region match; lifetimes are the caller's business."""
+        ...
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Flat arrays from which :meth:`from_arrays` restores the index."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], space: Space) -> Self:
+        """Index over (mapped) arrays; nothing is parsed or copied."""
+        ...
+
+
+class NearestIndex(Protocol):
+    """Nearest queries of a block, waiting for objects."""
+
+    @classmethod
+    def build(cls, block: QueryBlock, space: Space) -> Self:
+        """Index the block."""
+        ...
+
+    def candidates(self, objects: ObjectColumns, radius_mm: I64) -> NearestPairs:
+        """All pairs whose keywords match at a distance of at most ``radius_mm[query]`` (int64 max: no bound)."""
+        ...
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Flat arrays from which :meth:`from_arrays` restores the index."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], space: Space) -> Self:
+        """Index over (mapped) arrays."""
+        ...
+
+
+@dataclass(slots=True)
+class Work:
+    """Rows and postings a reader has looked at since it was opened; tests and ``explain`` read it."""
+
+    candidates: int = 0
+    calls: int = field(default=0)
+
+
+class ObjectReader(Protocol):
+    """The objects of one sealed segment; rows are positions in its order."""
+
+    @property
+    def work(self) -> Work:
+        """What the calls so far have cost."""
+        ...
+
+    def range(self, conjuncts: Sequence[Conjunct], pieces: F64, lo_us: int, hi_us: int) -> I64:
+        """Rows, ascending and distinct, inside any of ``pieces`` (closed boxes) and ``[lo_us, hi_us]`` that satisfy
+        any conjunct. A conjunct with a positive term that the segment lacks has been dropped by the caller."""
+        ...
+
+    def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
+                space: Space) -> tuple[I64, I64]:
+        """Rows and distances (mm) of the k nearest and of every tie at the k-th distance, nearest first."""
+        ...
+
+    def term_counts(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
+        """Objects of the region and time per term id of the segment."""
+        ...
+
+
+class ObjectIndex(Protocol):
+    """Builds and opens the index of one segment.
+
+    ``build`` names the arrays ``lon``, ``lat``, ``ts``, ``offsets``, ``ids`` (places, times and term lists in the
+    order it chose) and adds what it wants.
+    """
+
+    @classmethod
+    def build(cls, objects: ObjectColumns, bounds: tuple[float, float, float, float]) -> tuple[I64, dict[str, Any]]:
+        """Order of the rows, and the arrays."""
+        ...
+
+    @classmethod
+    def open(cls, arrays: Callable[[str], Any], rows: int) -> ObjectReader:
+        """Reader over (mapped) arrays, fetched by name when needed."""
+        ...

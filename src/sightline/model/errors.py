@@ -1,0 +1,92 @@
+"""Errors, classed by who must act.
+
+Every message says what was wrong, the value, what is allowed, and a hint.
+"""
+
+from __future__ import annotations
+
+
+class SightlineError(Exception):
+    """Root of every error a user can cause.
+
+    Parameters
+    ----------
+    what : str
+        What was wrong, one clause.
+    value : object, optional
+        The offending value.
+    allowed : str, optional
+        What would have been accepted.
+    hint : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, what: str, *, value: object = None, allowed: str | None = None, hint: str | None = None) -> None:
+        self.what, self.value, self.allowed, self.hint = what, value, allowed, hint
+        parts = [what if value is None else f"{what}: {value!r}"]
+        if allowed:
+            parts.append(f"allowed: {allowed}")
+        if hint:
+            parts.append(f"hint: {hint}")
+        super().__init__("; ".join(parts))
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class BadQuery(SightlineError, ValueError):
+    """The caller must change the query."""
+
+
+class BadExpression(BadQuery):
+    """The caller must change the keyword expression; ``position`` counts characters from 0 where there is one."""
+
+    def __init__(self, what: str, *, position: int | None = None, value: object = None,
+                 allowed: str | None = None, hint: str | None = None) -> None:
+        self.position = position
+        where = "" if position is None else f" at position {position}"
+        super().__init__(what + where, value=value, allowed=allowed, hint=hint)
+
+
+class BadConfig(SightlineError, ValueError):
+    """The caller must change an option of ``open``, ``load`` or ``run``."""
+
+
+class UnknownPlugin(BadConfig):
+    """The caller named a partitioner, index or policy that is not registered; the message lists the known ones."""
+
+
+class BadSource(SightlineError, ValueError):
+    """The caller must change the input: a missing path, an empty file, an unknown column, a wrong type."""
+
+
+class NotAStore(SightlineError, ValueError):
+    """The path is something else; the caller must name another. Nothing was written."""
+
+
+class IncompatibleStore(SightlineError, RuntimeError):
+    """The store was written by a newer format, or with another space or text; upgrade, or open it as it was made."""
+
+
+class CorruptFile(SightlineError, RuntimeError):
+    """A file of the store is damaged; the operator restores that file. The rest stays readable."""
+
+
+class StoreBusy(SightlineError, RuntimeError):
+    """Another pipeline writes this store; stop it first. Reading and subscribing need no lock."""
+
+
+class StoreFull(SightlineError, OSError):
+    """The disk is full; the operator frees space. The commit did not happen, the store stays readable."""
+
+
+class DuplicateSubscription(SightlineError, ValueError):
+    """The id is taken; the caller picks another or passes ``replace=True``."""
+
+
+class UnknownSubscription(SightlineError, KeyError):
+    """No subscription has this id."""
+
+
+class RunFailed(SightlineError, RuntimeError):
+    """A run stopped with an error; the cause is chained. What was committed before stays."""

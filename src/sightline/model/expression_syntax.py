@@ -1,0 +1,104 @@
+"""The grammar of keyword expressions: recursive descent over whitespace-separated keywords and parentheses.
+
+``or := and ("OR" and)*``, ``and := not ("AND"? not)*``, ``not := "NOT" not | "(" or ")" | keyword``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, NoReturn, TypeVar
+
+from sightline.model.errors import BadExpression
+
+N = TypeVar("N")
+_TOKEN = re.compile(r"[()]|[^\s()]+")
+_QUOTES = re.compile('["“”„‟«»＂]')
+_OPERATORS = ("AND", "OR", "NOT")
+# Deeper nesting is no query a person wrote, and recursion must end somewhere.
+MAX_DEPTH = 64
+
+
+class _Token(NamedTuple):
+    text: str
+    position: int
+
+
+def parse_tree(
+    source: str,
+    keyword: Callable[[str, int], N],
+    all_nodes: Callable[[Sequence[N]], N],
+    any_nodes: Callable[[Sequence[N]], N],
+    negate: Callable[[N], N],
+) -> N:
+    """Read a non-empty source into whatever tree the four constructors build."""
+    quote = _QUOTES.search(source)
+    if quote:
+        raise BadExpression(
+            "quoted phrases are not supported yet", position=quote.start(), value=source,
+            hint="leave the quotes out for AND; a phrase would mean words in order",
+        )  # fmt: skip
+    parser = _Parser(source, keyword, all_nodes, any_nodes, negate)
+    tree = parser.alternatives(0)
+    if parser.peek is not None:
+        parser.fail("unexpected )" if parser.peek == ")" else f"unexpected {parser.peek}")
+    return tree
+
+
+class _Parser(Generic[N]):
+    def __init__(
+        self,
+        source: str,
+        keyword: Callable[[str, int], N],
+        all_nodes: Callable[[Sequence[N]], N],
+        any_nodes: Callable[[Sequence[N]], N],
+        negate: Callable[[N], N],
+    ) -> None:
+        self.source, self.keyword, self.negate = source, keyword, negate
+        self.all_nodes, self.any_nodes = all_nodes, any_nodes
+        self.tokens = [_Token(match[0], match.start()) for match in _TOKEN.finditer(source)]
+        self.at = 0
+
+    @property
+    def peek(self) -> str | None:
+        return self.tokens[self.at].text if self.at < len(self.tokens) else None
+
+    def fail(self, what: str) -> NoReturn:
+        position = self.tokens[self.at].position if self.at < len(self.tokens) else len(self.source)
+        hint = 'as in flood AND (rescue OR boat) NOT drill; a lower-case "and" is a keyword'
+        raise BadExpression(what, position=position, value=self.source, hint=hint)
+
+    def alternatives(self, depth: int) -> N:
+        parts = [self.conjunction(depth)]
+        while self.peek == "OR":
+            self.at += 1
+            parts.append(self.conjunction(depth))
+        return self.any_nodes(parts)
+
+    def conjunction(self, depth: int) -> N:
+        parts = [self.factor(depth)]
+        while self.peek not in (None, "OR", ")"):
+            if self.peek == "AND":
+                self.at += 1
+            parts.append(self.factor(depth))
+        return self.all_nodes(parts)
+
+    def factor(self, depth: int) -> N:
+        if depth > MAX_DEPTH:
+            self.fail(f"nested deeper than {MAX_DEPTH}")
+        token = self.peek
+        if token == "NOT":
+            self.at += 1
+            return self.negate(self.factor(depth + 1))
+        if token == "(":
+            self.at += 1
+            inner = self.alternatives(depth + 1)
+            if self.peek != ")":
+                self.fail("missing )")
+            self.at += 1
+            return inner
+        if token is None or token == ")" or token in _OPERATORS:
+            self.fail("expected a keyword" + ("" if token is None else f" before {token}"))
+        position = self.tokens[self.at].position
+        self.at += 1
+        return self.keyword(token, position)

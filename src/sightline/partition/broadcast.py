@@ -1,0 +1,66 @@
+"""Every object to every worker, every standing query on one: the reference without any index (Tornado's baseline).
+
+Objects meet each query exactly once, because a query stands once. The owner of an object is drawn from its place, so
+that equal objects have equal owners in any batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.index.protocol import ObjectColumns
+from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
+from sightline.model.space import Space
+from sightline.partition._kernels import owner_by_place
+from sightline.partition.protocol import ObjectRoutes, QueryRoutes
+
+
+@dataclass(frozen=True)
+class BroadcastRouting:
+    """One leaf per worker; leaves have no place."""
+
+    name: ClassVar[str] = "broadcast"
+    duplicates: ClassVar[bool] = False
+
+    workers: int
+    bounds: npt.NDArray[np.float64]
+
+    @classmethod
+    def start(cls, space: Space, workers: int) -> Self:
+        return cls(workers, np.asarray(space.bounds, np.float64))
+
+    def reassigned(self, loads: npt.NDArray[np.float64]) -> Self:
+        return self  # there is nothing to deal: every worker sees every object
+
+    def route_objects(self, objects: ObjectColumns) -> ObjectRoutes:
+        n = len(objects.lon)
+        owner = owner_by_place(objects.lon, objects.lat, self.workers)
+        row = np.tile(np.arange(n, dtype=np.int32), self.workers)
+        worker = np.repeat(np.arange(self.workers, dtype=np.int32), n)
+        return ObjectRoutes(owner, owner, row, worker)
+
+    def route_queries(self, block: QueryBlock) -> QueryRoutes:
+        # Top-term queries count at the owner, and any worker may own: they stand everywhere.
+        home = block.num % self.workers
+        stands = home[None, :] == np.arange(self.workers)[:, None]
+        stands[:, block.kind == KIND_TOP_TERMS] = True
+        worker, query = np.nonzero(stands)
+        return QueryRoutes(query.astype(np.int32), worker.astype(np.int32))
+
+    def leaf_table(self) -> pa.Table:
+        west, south, east, north = (np.full(self.workers, side) for side in self.bounds)
+        leaf = np.arange(self.workers)
+        return pa.table({"leaf": leaf, "worker": leaf, "west": west, "south": south, "east": east, "north": north})
+
+    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        return {"workers": np.array([self.workers]), "bounds": self.bounds}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
+        return cls(int(arrays["workers"][0]), np.asarray(arrays["bounds"], np.float64))

@@ -1,0 +1,1 @@
+"""The only folder that knows Spark: session, sources, the pipeline on one screen, runs."""

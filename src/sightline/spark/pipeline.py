@@ -1,0 +1,74 @@
+"""The pipeline on one screen: read -> route -> exchange -> work -> (exchange -> merge) -> receipts.
+
+One Spark job per micro-batch. The stages are the pure functions of :mod:`sightline.stages`; here they only meet Spark's
+partitions. Closures carry the job as text, that is paths and integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from sightline.stages.job import Job
+from sightline.stages.merge import merge
+from sightline.stages.parcel import RECEIPT, Parcel
+from sightline.stages.route import route
+from sightline.stages.work import work
+
+PARCEL = "worker int, kind int, blob binary"
+_SCHEMA = pa.schema([("worker", pa.int32()), ("kind", pa.int32()), ("blob", pa.binary())])
+Batches = Iterator[pa.RecordBatch]
+
+
+def execute(objects: DataFrame, job: Job) -> list[bytes]:
+    """Run one micro-batch over canonical columns (`sources.canonical`) as one Spark job; returns the receipts."""
+    routed = objects.mapInArrow(_route_stage(job.to_json()), PARCEL)
+    worked = routed.repartitionById(job.workers, "worker").mapInArrow(_work_stage(job.to_json()), PARCEL)
+    if job.merge_parts:
+        worked = worked.repartitionById(job.merge_parts, "worker").mapInArrow(_merge_stage(job.to_json()), PARCEL)
+    return [bytes(row.blob) for row in worked.collect() if row.kind == RECEIPT]
+
+
+def _route_stage(text: str) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        return _to_arrow(route(batches, _partition(), Job.from_json(text)))
+
+    return run
+
+
+def _work_stage(text: str) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        return _to_arrow(work(_from_arrow(batches), _partition(), Job.from_json(text)))
+
+    return run
+
+
+def _merge_stage(text: str) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        return _to_arrow(merge(_from_arrow(batches), _partition(), Job.from_json(text)))
+
+    return run
+
+
+def _partition() -> int:
+    context = TaskContext.get()
+    assert context is not None, "a stage runs inside a Spark task"
+    return context.partitionId()
+
+
+def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
+    for parcel in parcels:
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([parcel.worker], pa.int32()), pa.array([parcel.kind], pa.int32()), pa.array([bytes(parcel.blob)], pa.binary())],
+            schema=_SCHEMA,
+        )
+
+
+def _from_arrow(batches: Batches) -> Iterator[Parcel]:
+    for batch in batches:
+        blobs = batch.column("blob")
+        for i, (worker, kind) in enumerate(zip(batch.column("worker").to_pylist(), batch.column("kind").to_pylist(), strict=True)):
+            yield Parcel(worker, kind, blobs[i].as_buffer())

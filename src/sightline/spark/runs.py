@@ -1,0 +1,184 @@
+"""A running stream: the handle users hold, and the loop behind it."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.query import StreamingQuery
+
+from sightline.model.durations import duration_us
+from sightline.model.errors import RunFailed, SightlineError
+from sightline.spark.columns import canonical
+from sightline.spark.pipeline import execute
+from sightline.stages.batch import BatchReport, Batches
+
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
+AfterBatch = Callable[[BatchReport], None]
+
+
+class StopRequested(Exception):
+    """Raised instead of beginning a batch after ``stop``: Spark then forgets the batch, and the next start redoes it."""
+
+
+class Run:
+    """A stream (or a one-shot source under a name) on its way into the store, like Spark's ``StreamingQuery``."""
+
+    def __init__(self, name: str, release: Callable[[], None]) -> None:
+        self.name, self.id = name, ""
+        self._release = release
+        self._query: StreamingQuery | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._in_batch = threading.Lock()
+        self._ended = threading.Event()
+        self._ending = threading.Lock()
+        self._error: SightlineError | None = None
+        self._last: BatchReport | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it may still commit."""
+        if self._query is not None and not self._query.isActive:
+            self.finish()
+        return not self._ended.is_set()
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """What it is doing now."""
+        return {"message": "stopping" if self._stopping.is_set() else "running" if self.is_active else "ended",
+                "is_in_batch": self._in_batch.locked(), "is_active": self.is_active}
+
+    @property
+    def last_progress(self) -> dict[str, Any] | None:
+        """The last committed batch: its version, counts and seconds per phase."""
+        return None if self._last is None else self._last.to_dict()
+
+    def exception(self) -> SightlineError | None:
+        """Why it ended by itself, None if it runs or ended well."""
+        self.is_active  # noqa: B018  (notices the end)
+        return self._error
+
+    def await_termination(self, timeout_s: float | None = None) -> bool:
+        """Wait for the end; True when it has ended. Raises what made it fail."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while self.is_active:
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            self._ended.wait(0.1 if deadline is None else max(0.0, min(0.1, deadline - time.monotonic())))
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def stop(self) -> None:
+        """Let the batch in flight finish and commit, then end."""
+        self._stopping.set()
+        with self._in_batch:  # an interrupt inside a batch would lose its work and print a Java stack of a thousand lines
+            if self._query is not None:
+                self._query.stop()
+        if self._thread is not None:
+            self._thread.join()
+        self.finish()
+
+    def process(self, frame: DataFrame, batch: int, run_id: str, batches: Batches, after: AfterBatch) -> None:
+        """One micro-batch, unless a stop was asked for."""
+        if self._stopping.is_set():
+            raise StopRequested
+        with self._in_batch:
+            report = batches.process(run_id, batch, to_arrow_schema(frame.schema, timezone="UTC"), lambda job: execute(frame, job))
+            if report is not None:
+                self._last = report
+                after(report)
+
+    def follow(self, work: StreamingQuery | threading.Thread, run_id: str = "") -> None:
+        """Take charge of what does the work: a query that runs, or a thread to start."""
+        if isinstance(work, threading.Thread):
+            self._thread, self.id = work, run_id
+            work.start()
+        else:
+            self._query, self.id = work, str(work.id)
+
+    def failed(self, error: SightlineError) -> None:
+        """Remember why it ends."""
+        self._error = error
+
+    def finish(self) -> None:
+        """Note the end, once."""
+        with self._ending:
+            if self._ended.is_set():
+                return
+            failed = None if self._query is None else self._query.exception()
+            if failed is not None and self._error is None and StopRequested.__name__ not in str(failed):
+                self._error = _failure(self.name, failed)
+            self._ended.set()
+        self._release()
+
+
+def start_stream(
+    frame: DataFrame, name: str, checkpoint: Path, trigger: str | timedelta, columns: Mapping[str, str] | None,
+    batches: Batches, after: AfterBatch, release: Callable[[], None],
+) -> Run:
+    """Start a streaming frame; its checkpoint lives in the store under the run's name."""
+    canonical(frame, columns)  # a wrong column is refused here, not by the first batch
+    every_us = duration_us(trigger, "trigger", allow_zero=True)
+    run = Run(name, release)
+
+    def batch_of(rows: DataFrame, number: int) -> None:
+        try:
+            run.process(canonical(rows, columns), number, _query_id(checkpoint), batches, after)
+        except SightlineError as error:
+            run.failed(error)
+            raise
+
+    writer = frame.writeStream.foreachBatch(batch_of).option("checkpointLocation", str(checkpoint))
+    run.follow(writer.trigger(processingTime=f"{every_us // 1000} milliseconds").start())
+    return run
+
+
+def start_once(
+    frames: Sequence[Callable[[], DataFrame]], name: str, run_id: str, batches: Batches, after: AfterBatch,
+    release: Callable[[], None],
+) -> Run:
+    """Run the frames of a one-shot source as batches 0, 1, ... in the background; what is committed is not repeated."""
+    run = Run(name, release)
+
+    def loop() -> None:
+        try:
+            for number, frame in enumerate(frames):
+                run.process(frame(), number, run_id, batches, after)
+        except StopRequested:
+            pass
+        except SightlineError as error:
+            run.failed(error)
+        except Exception as error:
+            run.failed(_failure(name, error))
+        finally:
+            run.finish()
+
+    run.follow(threading.Thread(target=loop, name=f"sightline-{name}", daemon=True), run_id)
+    return run
+
+
+def _query_id(checkpoint: Path) -> str:
+    """Id of the query, as its checkpoint keeps it over restarts."""
+    for line in (checkpoint / "metadata").read_text().splitlines():
+        if line.startswith("{"):
+            return str(json.loads(line)["id"])
+    raise RunFailed("the checkpoint has no query id", value=str(checkpoint))
+
+
+def _failure(name: str, cause: BaseException) -> RunFailed:
+    lines = [line for line in str(cause).splitlines() if line.strip()] or [type(cause).__name__]
+    # Spark puts the Python error at the end of its traceback, and nothing but words before it.
+    line = next((line for line in reversed(lines) if _ERROR.match(line)), lines[0])
+    error = RunFailed(f"run {name!r} failed", value=line, hint="what was committed before it stays; see __cause__")
+    error.__cause__ = cause
+    return error

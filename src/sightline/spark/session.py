@@ -1,0 +1,46 @@
+"""The Spark session: the caller's, or a local one made for the purpose."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+from pyspark.sql import SparkSession
+
+ARROW_ROWS = 65_536  # Spark's default of 10,000 rows per Arrow batch costs a third of the throughput here
+ARROW_BYTES = 256 << 20  # a packed exchange has few, large values: bound a batch in bytes as well
+
+
+def local_session() -> SparkSession:
+    """The active session of this process, or a new local one on all cores.
+
+    A session made here stays for the life of the process: starting a JVM takes seconds, an idle one costs nothing.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spark = (
+            SparkSession.builder.master("local[*]")
+            .appName("sightline")
+            # Workers do not inherit a virtual environment by themselves.
+            .config("spark.pyspark.python", sys.executable)
+            .config("spark.pyspark.driver.python", sys.executable)
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", ARROW_ROWS)
+            .config("spark.sql.execution.arrow.maxBytesPerBatch", ARROW_BYTES)
+            # The plan of a micro-batch is fixed: adaptive execution would only add a stage barrier and re-planning.
+            .config("spark.sql.adaptive.enabled", "false")
+            .config("spark.sql.session.timeZone", "UTC")
+            .config("spark.driver.memory", os.environ.get("SIGHTLINE_DRIVER_MEMORY", "4g"))
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.streaming.numRecentProgressUpdates", "10")
+            .getOrCreate()
+        )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark

@@ -1,0 +1,218 @@
+"""Sources of a load: a DataFrame, a path or an Arrow table -> frames of about a million rows, one commit each.
+
+What Spark can read as it is, is read in place. Everything else is *staged*: written once as Parquet files of at most
+:data:`COMMIT_ROWS` rows under the store, read from there, and removed when the load is over. Staging also fixes the rows
+of a frame whose plan is not deterministic, so that a repeated batch sees what the first attempt saw.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from sightline.model.errors import BadSource
+from sightline.spark.columns import canonical
+from sightline.stages.read import CORRUPT
+
+COMMIT_ROWS = 1_000_000
+STAGED_GROUP_ROWS = 65_536  # row groups are what Spark splits a file by
+IN_PLACE_BYTES = 256 << 20  # a text file larger than this is staged, so that it is cut into commits
+TEXT_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+ALLOWED = "a Spark DataFrame, a pyarrow.Table, or a path to .parquet, .csv, .jsonl or .geojson"
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Frames with canonical columns, in order, and how many rows they have if that is known."""
+
+    frames: list[Callable[[], DataFrame]]
+    rows: int | None
+    staged: Path | None = None
+
+    def remove_staged(self) -> None:
+        if self.staged is not None:
+            shutil.rmtree(self.staged, ignore_errors=True)
+
+
+def chunks(source: Any, spark: SparkSession, columns: Mapping[str, str] | None, staging: Path) -> Chunks:
+    """Cut a one-shot source into frames of about a million rows."""
+    folder = staging / uuid.uuid4().hex
+    if isinstance(source, DataFrame):
+        return _stage_frame(canonical(source, columns), spark, folder)
+    if isinstance(source, pa.Table):
+        return _stage_table(source, spark, columns, folder)
+    if isinstance(source, (str, Path)):
+        return _from_path(Path(source), spark, columns, folder)
+    raise BadSource("cannot load this", value=type(source).__name__, allowed=ALLOWED)
+
+
+def _from_path(path: Path, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:
+    if not path.exists():
+        raise BadSource("no such path", value=str(path), allowed=ALLOWED)
+    suffix = _suffix(path)
+    if path.is_file() and path.stat().st_size == 0:
+        raise BadSource("the file is empty", value=str(path), hint="a Parquet or CSV file without rows still has a header")
+    if suffix == ".parquet":
+        return _from_parquet(path, spark, columns, folder)
+    if suffix == ".geojson":
+        return _stage_table(_read_geojson(path), spark, columns, folder)
+    if suffix in TEXT_FORMATS:
+        frame = canonical(read_text(path, TEXT_FORMATS[suffix], spark), columns, untyped=True)
+        size = sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file())
+        return Chunks([lambda: frame], None) if size <= IN_PLACE_BYTES else _stage_frame(frame, spark, folder)
+    raise BadSource("cannot tell the format of this path", value=str(path), allowed=ALLOWED)
+
+
+def _suffix(path: Path) -> str:
+    """The format of a file, or of the first data file of a folder."""
+    if path.is_file():
+        return path.suffix.lower()
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith(("_", ".")))
+    if not files:
+        raise BadSource("the folder has no data files", value=str(path), allowed=ALLOWED)
+    return files[0].suffix.lower()
+
+
+def read_text(path: Path, kind: str, spark: SparkSession) -> DataFrame:
+    """CSV with a header, or JSON lines; a record that cannot be decoded keeps its raw text."""
+    if kind == "json":
+        # A corrupt record fills its column only if the schema has it, so the schema is read first.
+        schema = spark.read.option("columnNameOfCorruptRecord", CORRUPT).json(str(path)).schema
+        fields = [field for field in schema.fields if field.name != CORRUPT]
+        if not fields:
+            raise BadSource("no record of this file can be decoded", value=str(path), allowed="one JSON object per line")
+        wanted = T.StructType([*fields, T.StructField(CORRUPT, T.StringType())])
+        return spark.read.schema(wanted).option("columnNameOfCorruptRecord", CORRUPT).json(str(path))
+    header = spark.read.option("header", True).csv(str(path)).schema
+    wanted = T.StructType([*(T.StructField(name, T.StringType()) for name in header.names),
+                           T.StructField(CORRUPT, T.StringType())])
+    reader = spark.read.schema(wanted).option("header", True).option("columnNameOfCorruptRecord", CORRUPT)
+    return reader.option("multiLine", True).option("escape", '"').csv(str(path))
+
+
+def _from_parquet(path: Path, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:
+    try:
+        found = ds.dataset(str(path), format="parquet")
+        rows = found.count_rows()
+    except (OSError, pa.ArrowInvalid) as cause:
+        raise BadSource("not a Parquet file", value=str(path), hint=str(cause).splitlines()[0]) from cause
+    if rows > COMMIT_ROWS or any(_nanoseconds(field.type) for field in found.schema):
+        first = found.schema.empty_table()
+        parts = _cut(found.to_batches(batch_size=STAGED_GROUP_ROWS), found.schema)
+        return _stage_tables(parts, first, rows, spark, columns, folder)
+    frame = canonical(spark.read.parquet(str(path)), columns)
+    return Chunks([lambda: frame], rows)
+
+
+def _cut(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        while batch.num_rows:
+            part = batch.slice(0, COMMIT_ROWS - rows)
+            batch = batch.slice(part.num_rows)
+            held.append(part)
+            rows += part.num_rows
+            if rows == COMMIT_ROWS:
+                yield pa.Table.from_batches(held, schema)
+                held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held, schema)
+
+
+def _stage_table(table: pa.Table, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:
+    parts = (table.slice(start, COMMIT_ROWS) for start in range(0, max(table.num_rows, 1), COMMIT_ROWS))
+    return _stage_tables(parts, table.slice(0, 0), table.num_rows, spark, columns, folder)
+
+
+def _stage_tables(parts: Iterator[pa.Table], empty: pa.Table, rows: int, spark: SparkSession,
+                  columns: Mapping[str, str] | None, folder: Path) -> Chunks:
+    folder.mkdir(parents=True)
+    try:
+        # Types are checked on an empty frame first: a wrong column is refused before a large table is written.
+        pq.write_table(_readable(empty), folder / "schema.parquet")
+        canonical(spark.read.parquet(str(folder / "schema.parquet")), columns)
+        frames = []
+        for number, part in enumerate(parts):
+            path = folder / f"{number:06d}.parquet"
+            # As many row groups as there are cores, at least: they are what the scan is divided by.
+            group = min(STAGED_GROUP_ROWS, max(1, -(-part.num_rows // spark.sparkContext.defaultParallelism)))
+            pq.write_table(_readable(part), path, compression="lz4", row_group_size=group)
+            frames.append(_frame_of(path, spark, columns))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Chunks(frames, rows, folder)
+
+
+def _frame_of(path: Path, spark: SparkSession, columns: Mapping[str, str] | None) -> Callable[[], DataFrame]:
+    return lambda: canonical(spark.read.parquet(str(path)), columns)
+
+
+def _stage_frame(frame: DataFrame, spark: SparkSession, folder: Path) -> Chunks:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    frame.write.option("maxRecordsPerFile", COMMIT_ROWS).option("compression", "lz4").parquet(str(folder))
+    groups: list[list[str]] = []
+    total = held = 0
+    for path in sorted(folder.glob("*.parquet")):
+        rows = pq.read_metadata(path).num_rows
+        if not groups or held + rows > COMMIT_ROWS:
+            groups.append([])
+            held = 0
+        groups[-1].append(str(path))
+        held, total = held + rows, total + rows
+
+    def read(files: list[str]) -> Callable[[], DataFrame]:
+        return lambda: spark.read.schema(frame.schema).parquet(*files)
+
+    return Chunks([read(files) for files in groups], total, folder)
+
+
+def _nanoseconds(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
+
+
+def _readable(table: pa.Table) -> pa.Table:
+    """A table in types that Spark reads: no nanoseconds (floored), no dictionaries, no view types."""
+    for at, field in enumerate(table.schema):
+        if _nanoseconds(field.type):
+            whole = pc.floor_temporal(table.column(at), 1, unit="microsecond")
+            table = table.set_column(at, field.name, whole.cast(pa.timestamp("us", field.type.tz)))
+        elif pa.types.is_dictionary(field.type):
+            table = table.set_column(at, field.name, table.column(at).cast(field.type.value_type))
+        elif field.type in (pa.string_view(), pa.binary_view()):
+            plain = pa.string() if field.type == pa.string_view() else pa.binary()
+            table = table.set_column(at, field.name, table.column(at).cast(plain))
+    return table.replace_schema_metadata(None)
+
+
+def _read_geojson(path: Path) -> pa.Table:
+    """Point features of a GeoJSON file; a feature that is no point keeps null coordinates and is rejected later."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        features = document["features"] if document.get("type") == "FeatureCollection" else [document]
+    except (ValueError, KeyError, AttributeError) as cause:
+        raise BadSource("not a GeoJSON file", value=str(path), allowed="a FeatureCollection of points") from cause
+    rows = []
+    for feature in features:
+        geometry = feature.get("geometry") or {}
+        point = geometry.get("coordinates") if geometry.get("type") == "Point" else None
+        lon, lat = (float(point[0]), float(point[1])) if point else (None, None)
+        named = {"id": str(feature["id"])} if feature.get("id") is not None else {}
+        rows.append({**named, **(feature.get("properties") or {}), "lon": lon, "lat": lat})
+    if not rows:
+        raise BadSource("the file has no features", value=str(path), allowed="a FeatureCollection of points")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})

@@ -1,0 +1,179 @@
+"""One micro-batch from plan to commit, whoever executes its job.
+
+The order is what makes answers exactly-once: a durable plan (which control entries, which epoch, which bound on ts), the
+job (it writes files nobody names yet), one commit that names them all. A crash at any point leaves either no commit,
+and the batch runs again under the same plan, or a commit, and running it again does nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sightline.partition import Routing, routing_class
+from sightline.stages import schema as payload
+from sightline.stages.book import SubscriptionBook
+from sightline.stages.closing import closing_events
+from sightline.stages.compile import Compiler, Indexes
+from sightline.stages.job import Job
+from sightline.stages.mapped import FILES
+from sightline.stages.route import open_routing
+from sightline.stages.standing import NEAREST, TOP_TERMS
+from sightline.store.array_file import write_array_file
+from sightline.store.files import new_name
+from sightline.store.plans import Plan
+from sightline.store.snapshot import Snapshot
+from sightline.store.store import Store
+
+Execute = Callable[[Job], Iterable[bytes]]  # runs the stages, returns the receipts
+SEGMENT_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What a batch did, as progress and summaries show it."""
+
+    run: str
+    batch: int
+    version: int
+    seconds: dict[str, float] = field(default_factory=dict)  # plan, job, commit
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"run": self.run, "batch": self.batch, "version": self.version,
+                "seconds": {name: round(value, 4) for name, value in self.seconds.items()}, **self.counters}
+
+
+class Batches:
+    """Plans, runs and commits the micro-batches of a store. The caller holds the pipeline lock."""
+
+    def __init__(self, store: Store, *, clock: Callable[[], float] = time.time, segment_rows: int = SEGMENT_ROWS,
+                 indexes: Indexes | None = None) -> None:
+        self.store = store
+        self.book = SubscriptionBook(store)
+        self._indexes = indexes or Indexes()
+        self.compiler = Compiler(store, self.book, self._indexes)
+        self.commit_lock = threading.RLock()  # merges commit between the batches of this process
+        self._clock = clock
+        self._segment_rows = segment_rows
+        self._batch_lock = threading.Lock()
+
+    def process(self, run: str, batch: int, columns: pa.Schema, execute: Execute) -> BatchReport | None:
+        """Run one batch to its commit; None if it is committed already."""
+        with self._batch_lock:
+            snapshot = self.store.commits.refresh()
+            if snapshot.has_run(run, batch):
+                return None
+            began = time.perf_counter()
+            kept = payload.with_batch(payload.decode(snapshot.schema), columns)
+            self.book.refresh()
+            plan = self.store.plans.get_or_create(run, batch, lambda: self._plan(run, batch))
+            snapshot = self.store.commits.snapshot()
+            job = self._job(plan, snapshot)
+            planned = time.perf_counter()
+            receipts = [json.loads(receipt) for receipt in execute(job)]
+            ran = time.perf_counter()
+            version, counters = self._commit(plan, receipts, kept)
+            self.store.plans.discard(run, batch)
+            self.compiler.discard_retired()
+            seconds = {"plan": planned - began, "job": ran - planned, "commit": time.perf_counter() - ran}
+            return BatchReport(run, batch, version, seconds, counters)
+
+    def ensure_epoch(self, partitioner: str, workers: int) -> None:
+        """Make the routing asked for the one in force; a different one is the next epoch."""
+        with self.commit_lock:
+            epochs = self.store.commits.refresh().epochs
+            if not epochs or (epochs[-1]["partitioner"], epochs[-1]["workers"]) != (partitioner, workers):
+                routing = routing_class(partitioner).start(self.store.config.space, workers)
+                self._write_epoch(routing, "opened")
+
+    def _plan(self, run: str, batch: int) -> Plan:
+        self._serve_requests()
+        snapshot = self.store.commits.snapshot()
+        now = self._clock()
+        ahead = self.store.config.ahead_us
+        return Plan(
+            run=run, batch=batch, control=self.book.position, epoch=len(snapshot.epochs) - 1, version=snapshot.version,
+            high_us=snapshot.high_us, reject_after_us=None if ahead is None else int(now * 1e6) + ahead, created=now,
+        )
+
+    def _serve_requests(self) -> None:
+        """Rebalance requests that no epoch has answered yet become one new epoch."""
+        snapshot = self.store.commits.snapshot()
+        served = max(epoch.get("control", -1) for epoch in snapshot.epochs)
+        asked = [entry.position for entry in self.book.requests if entry.position > served]
+        if not asked:
+            return
+        routing = self._routing(snapshot.epochs[-1])
+        loads = np.zeros(routing.leaf_table().num_rows)
+        for leaf, count in leaf_objects(snapshot, routing.name).items():
+            loads[leaf] = count
+        self._write_epoch(routing.reassigned(loads), "rebalance", asked[-1])
+
+    def _write_epoch(self, routing: Routing, why: str, control: int = -1) -> None:
+        name = new_name("epoch")
+        write_array_file(self.store.data_path(name), routing.to_arrays(), {"partitioner": routing.name})
+        with self.commit_lock:
+            snapshot = self.store.commits.refresh()
+            epoch = {"number": len(snapshot.epochs), "partitioner": routing.name, "workers": routing.workers, "file": name,
+                     "why": why, "control": control}
+            self.store.commits.append({"op": "epoch", "epoch": epoch}, snapshot.version)
+
+    def _routing(self, epoch: dict[str, Any]) -> Routing:
+        return FILES.get(str(self.store.path), epoch["file"], "routing", open_routing)
+
+    def _job(self, plan: Plan, snapshot: Snapshot) -> Job:
+        epoch = snapshot.epochs[plan.epoch]
+        routing = self._routing(epoch)
+        compiled = self.compiler.at(plan.control, plan.epoch, routing)
+        merges = any(kind in compiled.layers for kind in (NEAREST, TOP_TERMS)) or routing.duplicates
+        config = self.store.config
+        return Job(
+            store=str(self.store.path), workers=routing.workers, epoch_file=epoch["file"],
+            reject_after_us=plan.reject_after_us, lateness_us=config.lateness_us, high_us=snapshot.high_us,
+            known_num=self.book.next_num_at(snapshot.control), keep_objects=config.keep_objects,
+            segment_rows=self._segment_rows, object_index=self._indexes.objects, merge_parts=routing.workers if merges else 0,
+            merge_matches=routing.duplicates, compiled=compiled.layers, dropped=compiled.dropped,
+            nearest_state=[(entry.name, entry.version) for entry in snapshot.entries("nearest")],
+            pane_state=[(entry.name, entry.version) for entry in snapshot.entries("panes")],
+        )
+
+    def _commit(self, plan: Plan, receipts: list[dict[str, Any]], kept: pa.Schema) -> tuple[int, dict[str, int]]:
+        counters: dict[str, int] = {}
+        files: list[dict[str, Any]] = []
+        with self.commit_lock:
+            snapshot = self.store.commits.refresh()
+            name = snapshot.epochs[plan.epoch]["partitioner"]
+            for receipt in receipts:
+                files += receipt["files"]
+                for counter, by in receipt["counters"].items():
+                    counters[counter] = counters.get(counter, 0) + by
+            public = dict(counters)
+            for receipt in receipts:
+                for leaf, by in receipt["leaves"].items():
+                    counters[f"leaf:{name}:{leaf}"] = counters.get(f"leaf:{name}:{leaf}", 0) + by
+            highs = [mark for mark in [snapshot.high_us, *(r["high_us"] for r in receipts)] if mark is not None]
+            lows = [r["low_us"] for r in receipts if r["low_us"] is not None]
+            high = max(highs) if highs else None
+            expired = closing_events(self.store, self.book, plan.control, snapshot, high)
+            if expired is not None:
+                files.append(expired)
+            entry = {
+                "op": "batch", "run": plan.run, "batch": plan.batch, "epoch": plan.epoch, "control": plan.control,
+                "high": high, "low": min(lows) if lows else None, "add": files, "counters": counters,
+                "schema": payload.encode(kept) if len(kept) else None,
+            }
+            return self.store.commits.append(entry, snapshot.version), public
+
+
+def leaf_objects(snapshot: Snapshot, partitioner: str) -> dict[int, int]:
+    """Objects each leaf of a partitioner has owned so far."""
+    prefix = f"leaf:{partitioner}:"
+    return {int(name.removeprefix(prefix)): count for name, count in snapshot.counters.items() if name.startswith(prefix)}

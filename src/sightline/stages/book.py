@@ -1,0 +1,191 @@
+"""The book of subscriptions: the control log, folded.
+
+Any process keeps its own book: it reads the entries appended since and knows every subscription by its number, the
+dense order in which the log registered them. A number is never used again; an id may be (after a drop, or by
+``replace``), and then names its newest number.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sightline.index.standing.block import QueryBlock
+from sightline.index.standing.kinds import KIND_NAMES
+from sightline.model.queries import query_from_dict
+from sightline.model.subscription import Subscription
+from sightline.model.time import MAX_US, MIN_US
+from sightline.store.array_file import ArrayFile
+from sightline.store.control_log import ControlEntry
+from sightline.store.store import Store
+
+Int64s = npt.NDArray[np.int64]
+SUBSCRIBE, DROP, REBALANCE = "subscribe", "drop", "rebalance"
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Subscriptions of consecutive control entries."""
+
+    first_num: int
+    block: QueryBlock
+
+
+class SubscriptionBook:
+    """All subscriptions ever registered, and when each was dropped."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._parts: list[_Part] = []
+        self._dropped_at = np.empty(0, np.int64)  # control position of the drop, NEVER while it stands
+        self._position_of = np.empty(0, np.int64)
+        self._lock = threading.RLock()
+        self.position = -1
+        self.requests: list[ControlEntry] = []  # rebalance requests, oldest first
+
+    def __len__(self) -> int:
+        return len(self._position_of)
+
+    def refresh(self) -> int:
+        """Read what was appended since; returns the position reached."""
+        with self._lock:
+            inline: list[ControlEntry] = []
+            for entry in self._store.control.read(self.position):
+                if entry.kind == SUBSCRIBE and "file" not in entry.body:
+                    inline.append(entry)
+                elif entry.kind == SUBSCRIBE:
+                    self._flush(inline)
+                    self._parts.append(self._bulk(entry))
+                elif entry.kind == REBALANCE:
+                    self.requests.append(entry)
+                self._grow(entry.next_num)
+                gone = entry.body.get("nums", []) if entry.kind == DROP else entry.body.get("replaces", [])
+                gone = np.asarray(gone, np.int64)
+                self._dropped_at[gone] = np.minimum(self._dropped_at[gone], entry.position)
+                self._position_of[entry.first_num : entry.next_num] = entry.position
+                self.position = entry.position
+            self._flush(inline)
+            return self.position
+
+    def live(self, control: int | None = None) -> Int64s:
+        """Numbers that stand as of a control position (default: all of the log that was read)."""
+        at = self.position if control is None else control
+        return np.flatnonzero((self._position_of <= at) & (self._dropped_at > at)).astype(np.int64)
+
+    def dropped_between(self, after: int, until: int) -> Int64s:
+        """Numbers dropped by the entries ``after < position <= until``, ascending."""
+        return np.flatnonzero((self._dropped_at > after) & (self._dropped_at <= until)).astype(np.int64)
+
+    def next_num_at(self, control: int) -> int:
+        """Numbers below this one were registered at or before a control position."""
+        return int(np.searchsorted(self._position_of, control, side="right"))
+
+    def block(self, nums: Int64s) -> QueryBlock:
+        """The standing queries of some numbers (ascending)."""
+        parts = []
+        for part in self._parts:
+            low, high = np.searchsorted(nums, [part.first_num, part.first_num + len(part.block.num)])
+            if high > low:
+                whole = high - low == len(part.block.num)
+                parts.append(part.block if whole else part.block.take(nums[low:high] - part.first_num))
+        return parts[0] if len(parts) == 1 else QueryBlock.concat(parts)
+
+    def numbers(self, id_: str) -> list[int]:
+        """Every number an id ever had, oldest first."""
+        return [
+            part.first_num + int(row)
+            for part in self._parts
+            for row in np.flatnonzero(pc.equal(part.block.ids, id_).to_numpy(zero_copy_only=False))
+        ]
+
+    def active(self, id_: str) -> int | None:
+        """The number an id stands under, None when it does not stand."""
+        return next((num for num in reversed(self.numbers(id_)) if self._dropped_at[num] == NEVER), None)
+
+    def taken(self, ids: pa.Array) -> list[str]:
+        """Those of some ids that stand already."""
+        found: list[str] = []
+        for part in self._parts:
+            standing = self._dropped_at[part.first_num : part.first_num + len(part.block.num)] == NEVER
+            found += part.block.ids.filter(pa.array(standing)).filter(
+                pc.is_in(part.block.ids.filter(pa.array(standing)), value_set=ids)
+            ).to_pylist()
+        return found
+
+    def ids(self, nums: Int64s) -> pa.Array:
+        """Ids of some numbers, in their order."""
+        every = pa.chunked_array([part.block.ids for part in self._parts], pa.string())
+        return every.take(pa.array(nums)).combine_chunks()
+
+    def ends(self, nums: Int64s) -> Int64s:
+        """End of the lifetime of some numbers."""
+        return np.concatenate([part.block.end for part in self._parts])[nums]
+
+    def table(self, nums: Int64s) -> pa.Table:
+        """Some subscriptions as rows: id, kind, query (JSON), start, end; an open end is null."""
+        block = self.block(nums) if len(nums) else None
+        kinds = pa.array(list(KIND_NAMES), pa.string())
+        return pa.table({
+            "id": block.ids if block else pa.array([], pa.string()),
+            "kind": kinds.take(pa.array(block.kind)) if block else kinds.slice(0, 0),
+            "query": block.queries if block else pa.array([], pa.string()),
+            "start": _instants(block.start if block else nums, MIN_US),
+            "end": _instants(block.end if block else nums, MAX_US),
+        })
+
+    def subscription(self, num: int) -> Subscription:
+        """One subscription as users see it."""
+        return self.subscriptions(np.array([num]))[0]
+
+    def subscriptions(self, nums: Int64s) -> list[Subscription]:
+        """Some subscriptions as users see them."""
+        if len(nums) == 0:
+            return []
+        block = self.block(nums)
+        rows = zip(block.ids.to_pylist(), block.num.tolist(), block.queries.to_pylist(), block.start.tolist(),
+                   block.end.tolist(), strict=True)
+        return [
+            Subscription(id=id_, num=num, query=query_from_dict(json.loads(query)), start_us=start, end_us=end,
+                         position=int(self._position_of[num]))
+            for id_, num, query, start, end in rows
+        ]
+
+    def _grow(self, total: int) -> None:
+        more = total - len(self._position_of)
+        if more > 0:
+            self._position_of = np.concatenate([self._position_of, np.full(more, NEVER)])
+            self._dropped_at = np.concatenate([self._dropped_at, np.full(more, NEVER)])
+
+    def _flush(self, entries: list[ControlEntry]) -> None:
+        """Add the inline entries gathered so far as one part."""
+        if not entries:
+            return
+        said = [item for entry in entries for item in entry.body["subscriptions"]]
+        block = QueryBlock.from_queries(
+            [query_from_dict(item["query"]) for item in said],
+            ids=[item["id"] for item in said],
+            nums=np.concatenate([np.arange(entry.first_num, entry.next_num) for entry in entries]),
+            starts=np.array([item["start"] for item in said], np.int64),
+            ends=np.array([item["end"] for item in said], np.int64),
+            config=self._store.config,
+        )
+        self._parts.append(_Part(entries[0].first_num, block))
+        entries.clear()
+
+    def _bulk(self, entry: ControlEntry) -> _Part:
+        file = ArrayFile.open(self._store.data_path(entry.body["file"]))
+        block = QueryBlock.from_arrays({name: file.array(name) for name in file.names})
+        block = replace(block, num=block.num + entry.first_num)
+        return _Part(entry.first_num, block)
+
+
+
+def _instants(us: Int64s, unbounded: int) -> pa.Array:
+    return pa.array(us, mask=us == unbounded).cast(pa.timestamp("us", tz="UTC"))

@@ -1,0 +1,40 @@
+"""Closing of subscriptions whose lifetime has passed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sightline.model.time import MAX_US
+from sightline.stages.book import SubscriptionBook
+from sightline.stages.read import INSTANT
+from sightline.stages.tables import write_table
+from sightline.store.snapshot import Snapshot
+from sightline.store.store import Store
+
+
+def closing_events(
+    store: Store, book: SubscriptionBook, control: int, before: Snapshot, high_us: int | None
+) -> dict[str, Any] | None:
+    """File of the ``expired`` rows of a commit: standing subscriptions that it closes, None without any.
+
+    A subscription closes at the first commit whose plan includes it and whose high mark - lateness reaches its end.
+    """
+    if high_us is None:
+        return None
+    nums = book.live(control)
+    if len(nums) == 0:
+        return None
+    end = book.ends(nums)
+    lateness = store.config.lateness_us
+    closed = (end < MAX_US) & (end <= high_us - lateness)
+    if before.high_us is not None:
+        closed &= ~((end <= before.high_us - lateness) & (nums < book.next_num_at(before.control)))
+    gone = nums[closed]
+    if len(gone) == 0:
+        return None
+    at = pa.array(np.full(len(gone), high_us)).cast(INSTANT)
+    table = pa.table({"event": pa.array(["expired"] * len(gone)), "at": at})
+    return write_table(store.path, "events", gone, table)

@@ -1,0 +1,103 @@
+"""Log-structured merging (Pastri's pLSM, Alg. 8), off the critical path.
+
+Which files to merge is :mod:`sightline.store.merge_policy`; this is how each kind is merged. A merge is a commit like any
+other: readers see the files before it or after it, never both.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from sightline.index.objects.segment import Segment, merge_segments
+from sightline.index.standing.panes import last_window
+from sightline.stages.book import SubscriptionBook
+from sightline.stages.mapped import FILES
+from sightline.stages.segments import write_segment
+from sightline.stages.tables import KINDS
+from sightline.store.files import FileEntry, new_name
+from sightline.store.keyed_file import KeyedFile, KeyedTable, merge_keyed, write_keyed
+from sightline.store.merge_policy import MAX_ROWS, pick_merge
+from sightline.store.store import Store
+
+SEGMENT_MAX_ROWS = 4_000_000
+MIN_FILES = 16  # a stack is left alone until it has this many files: a cascade of Alg. 8 is then one merge, and a row is
+# rewritten about a quarter as often as when every flush merges at once
+
+
+class Compaction:
+    """Merges what the policy picks. One per pipeline; `commit_lock` is shared with its batches."""
+
+    def __init__(self, store: Store, book: SubscriptionBook, commit_lock: threading.RLock) -> None:
+        self._store, self._book, self._commit_lock = store, book, commit_lock
+
+    def run(self, min_files: int = MIN_FILES, until: Callable[[], bool] = lambda: False) -> int:
+        """Merge in the stacks of at least `min_files` files, unless `until` says stop; returns the merges committed."""
+        done = 0
+        for group in self._groups(min_files):
+            if until():
+                break
+            self._commit(self._merge(group), group)
+            done += 1
+        return done
+
+    def _groups(self, min_files: int) -> list[list[FileEntry]]:
+        snapshot = self._store.commits.snapshot()
+        entries = {kind: snapshot.entries(kind) for kind in (*KINDS, "segment")}
+        sizes = Counter((entry.kind, entry.stack) for group in entries.values() for entry in group)
+        groups = []
+        for kind, group in entries.items():
+            high = [entry for entry in group if sizes[kind, entry.stack] >= min_files]
+            groups += pick_merge(high, 1, SEGMENT_MAX_ROWS if kind == "segment" else MAX_ROWS)
+        return groups
+
+    def _commit(self, merged: FileEntry | None, group: list[FileEntry]) -> None:
+        with self._commit_lock:
+            entry = {
+                "op": "merge",
+                "add": [] if merged is None else [merged.to_dict()],
+                "remove": [part.name for part in group],
+            }
+            self._store.commits.append(entry, self._store.commits.refresh().version)
+
+    def _merge(self, group: list[FileEntry]) -> FileEntry | None:
+        if group[0].kind == "segment":
+            return self._merge_segments(group)
+        files = [KeyedFile.open(self._store.data_path(entry.name), entry.version) for entry in group]
+        kind = group[0].kind
+        table = merge_keyed(files, "latest" if kind == "nearest" else "concat")
+        if kind == "panes":
+            table = self._needed_panes(table)
+            if len(table.keys) == 0:
+                return None
+        name = new_name(kind)
+        written = write_keyed(self._store.data_path(name), table.keys, table.columns, table.objects)
+        return written.entry(kind, name, group[0].stack, version=group[-1].version)
+
+    def _merge_segments(self, group: list[FileEntry]) -> FileEntry:
+        segments = [FILES.get(str(self._store.path), entry.name, "segment", Segment.from_file) for entry in group]
+        data = merge_segments(segments)
+        merged = write_segment(self._store.path, data, group[0].stack, int(group[0].meta["worker"]))
+        return FileEntry.from_dict({**merged.to_dict(), "version": group[-1].version})
+
+    def _needed_panes(self, table: KeyedTable) -> KeyedTable:
+        """Equal (subscription, pane, term) summed; panes without an open window, and of dropped ones, left out."""
+        snapshot = self._store.commits.snapshot()
+        self._book.refresh()
+        live = self._book.live()
+        needed = np.isin(table.keys, live)
+        nums = np.unique(table.keys[needed])
+        if len(nums) and snapshot.high_us is not None:
+            block = self._book.block(nums)
+            at = np.searchsorted(nums, table.keys[needed])
+            last = last_window(table.columns["pane"].to_numpy()[needed], block.window[at], block.every[at])
+            ends = block.anchor[at] + last * block.every[at]
+            needed[needed] = ends >= snapshot.high_us - self._store.config.lateness_us
+        rows = table.columns.append_column("key", pa.array(table.keys)).filter(pa.array(needed))
+        summed = rows.group_by(["key", "pane", "term"]).aggregate([("count", "sum"), ("batch", "max")])
+        summed = summed.sort_by("key").rename_columns({"count_sum": "count", "batch_max": "batch"})
+        return KeyedTable(summed["key"].to_numpy(), summed.select(["pane", "term", "count", "batch"]))

@@ -1,0 +1,28 @@
+"""The stages in one process, without Spark: the debugger, and the reference the Spark run must equal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from sightline.stages.job import Job
+from sightline.stages.merge import merge
+from sightline.stages.parcel import RECEIPT, Parcel
+from sightline.stages.route import route
+from sightline.stages.work import work
+
+
+def execute_inline(partitions: Sequence[Sequence[pa.RecordBatch]], job: Job) -> list[bytes]:
+    """Run a job over source partitions, each a sequence of Arrow batches; returns the receipts."""
+    routed: list[list[Parcel]] = [[] for _ in range(job.workers)]
+    for number, batches in enumerate(partitions):
+        for parcel in route(batches, number, job):
+            routed[parcel.worker].append(parcel)
+    worked: list[list[Parcel]] = [[] for _ in range(max(job.merge_parts, 1))]
+    for worker, parcels in enumerate(routed):
+        for parcel in work(parcels, worker, job):
+            worked[parcel.worker].append(parcel)
+    if not job.merge_parts:
+        return [parcel.blob for parcel in worked[0] if parcel.kind == RECEIPT]
+    return [receipt.blob for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]

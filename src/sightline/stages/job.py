@@ -1,0 +1,42 @@
+"""What one micro-batch is told: paths and integers only, so that it travels in a closure as a short string."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+from sightline.model.time import MIN_US
+
+
+@dataclass(frozen=True)
+class Job:
+    """The frozen orders of one micro-batch. Files are named relative to the store; all of them are immutable."""
+
+    store: str
+    workers: int
+    epoch_file: str
+    reject_after_us: int | None
+    lateness_us: int
+    high_us: int | None  # high mark before this batch
+    known_num: int  # subscriptions numbered below this one were in the plan of an earlier commit
+    keep_objects: bool
+    segment_rows: int  # the work stage seals a segment at this many rows
+    object_index: str  # registered name
+    merge_parts: int  # partitions of the second exchange; 0 = nothing has to cross workers
+    merge_matches: bool = False  # the partitioner may find a pair twice: range matches cross as well
+    compiled: dict[str, list[list[str]]] = field(default_factory=dict)  # kind -> worker -> files, base first
+    dropped: str | None = None  # numbers dropped since the base was compiled
+    nearest_state: list[tuple[str, int]] = field(default_factory=list)  # (file, version), oldest first
+    pane_state: list[tuple[str, int]] = field(default_factory=list)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        return cls(**json.loads(text))
+
+    @property
+    def mark_us(self) -> int:
+        """High mark - lateness before this batch: what ended at or before it is over."""
+        return MIN_US if self.high_us is None else self.high_us - self.lateness_us

@@ -1,0 +1,82 @@
+"""Merge: what has to be put together across workers, by subscription.
+
+A merge partition gets everything of the subscriptions whose number falls to it: repeats of range matches are removed
+by row identity, nearest candidates meet the stored k, pane counts become reports. Receipts pass through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sightline.stages.job import Job
+from sightline.stages.nearest import merge_nearest
+from sightline.stages.parcel import MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
+from sightline.stages.range_matches import OBJECT_COLUMNS
+from sightline.stages.tables import write_table
+from sightline.stages.top_terms import PANE_SCHEMA, merge_top_terms, stored_panes, windows_of_part
+from sightline.stages.work import Receipt
+
+
+def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
+    """Everything of one merge partition in one micro-batch; yields receipts."""
+    root = Path(job.store)
+    tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: [], PANES: []}
+    high = job.high_us
+    for parcel in parcels:
+        if parcel.worker != part:
+            raise AssertionError(f"a parcel for part {parcel.worker} reached part {part}")
+        if parcel.kind == RECEIPT:
+            yield parcel._replace(worker=0)
+        elif parcel.kind == MARK:
+            _, newest = json.loads(bytes(parcel.blob))
+            high = newest if high is None else max(high, newest)
+        else:
+            tables[parcel.kind].append(from_ipc(parcel.blob))
+    receipt = Receipt()
+    if tables[MATCHES]:
+        _matches(root, pa.concat_tables(tables[MATCHES]), receipt)
+    if tables[NEAREST]:
+        _nearest(root, pa.concat_tables(tables[NEAREST]), job, receipt)
+    if high is not None:
+        fresh = pa.concat_tables(tables[PANES]) if tables[PANES] else PANE_SCHEMA.empty_table()
+        _top_terms(root, fresh, job, part, high - job.lateness_us, receipt)
+    yield Parcel(0, RECEIPT, receipt.to_bytes())
+
+
+def _matches(root: Path, pairs: pa.Table, receipt: Receipt) -> None:
+    num, row = pairs["num"].to_numpy(), pairs["row"].to_numpy()
+    order = np.lexsort((row, num))
+    num, row = num[order], row[order]
+    first = np.ones(len(num), np.bool_)
+    first[1:] = (num[1:] != num[:-1]) | (row[1:] != row[:-1])
+    # An object matched by several subscriptions is stored once.
+    rows, where, place = np.unique(row[first], return_index=True, return_inverse=True)
+    objects = pairs.take(pa.array(order[first][where])).select(OBJECT_COLUMNS)
+    columns = pa.table({"object": place.astype(np.int32)})
+    receipt.files.append(write_table(root, "matches", num[first], columns, objects))
+    receipt.count("matches", int(first.sum()))
+    receipt.count("repeats", len(num) - int(first.sum()))
+
+
+def _nearest(root: Path, candidates: pa.Table, job: Job, receipt: Receipt) -> None:
+    state, events = merge_nearest(candidates, job)
+    for kind, table in (("nearest", state), ("nearest_events", events)):
+        if table.num_rows:
+            receipt.files.append(write_table(root, kind, table["num"].to_numpy(), table.drop(["num"])))
+    receipt.count("nearest_events", events.num_rows)
+
+
+def _top_terms(root: Path, fresh: pa.Table, job: Job, part: int, until_us: int, receipt: Receipt) -> None:
+    block = windows_of_part(job, part)
+    if block is None:
+        return
+    reports, keep = merge_top_terms(fresh, block, job, until_us, stored_panes(job))
+    for kind, table in (("reports", reports), ("panes", keep)):
+        if table.num_rows:
+            receipt.files.append(write_table(root, kind, table["num"].to_numpy(), table.drop(["num"])))
+    receipt.count("reports", reports.num_rows)

@@ -1,0 +1,114 @@
+"""What travels through the exchange: all rows of one (batch, worker) as one binary value.
+
+A packet is two Arrow IPC streams back to back: the objects (their columns, whether the receiver owns them, their row
+identity, their term ids as lists) and the dictionary those ids point into. Measured: 0.72 M rows/s against 0.48 M when
+rows are shuffled one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.index.protocol import ObjectColumns
+from sightline.text.dictionary import TermDictionary
+from sightline.text.term_batch import TermBatch
+
+MAX_BYTES = 64 << 20  # a packed value stays below this; larger ones are cut in halves
+_OWN, _ROW, _LEAF, _IDS, _COUNTS, _WORDS = "_own", "_row", "_leaf", "_ids", "_counts", "_words"
+
+
+@dataclass(frozen=True)
+class Packet:
+    """Rows on their way to one worker.
+
+    ``row`` is the identity of a source row inside its micro-batch: ``source partition << 40 | row``; ``own`` says whether
+    the receiver stores and counts the object, ``leaf`` which leaf of the partitioning owns it.
+    """
+
+    columns: pa.RecordBatch
+    terms: TermBatch
+    own: npt.NDArray[np.bool_]
+    row: npt.NDArray[np.int64]
+    leaf: npt.NDArray[np.int32]
+
+    def objects(self) -> ObjectColumns:
+        """The flat view the indexes work on."""
+        return ObjectColumns(
+            lon=self.columns.column("lon").to_numpy(),
+            lat=self.columns.column("lat").to_numpy(),
+            ts=self.columns.column("ts").view(pa.int64()).to_numpy(),
+            terms=self.terms,
+        )
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Packet:
+        columns, terms = self.columns.take(pa.array(rows)), self.terms.take(rows)
+        return Packet(columns, terms, self.own[rows], self.row[rows], self.leaf[rows])
+
+
+def pack(packet: Packet) -> Iterator[bytes]:
+    """The packet as one value, or as several when it would exceed :data:`MAX_BYTES`."""
+    size = packet.columns.nbytes + packet.terms.ids.nbytes + packet.terms.dictionary.data.nbytes
+    n = packet.columns.num_rows
+    if size > MAX_BYTES and n > 1:
+        half = np.arange(n, dtype=np.int64)
+        yield from pack(packet.take(half[: n // 2]))
+        yield from pack(packet.take(half[n // 2 :]))
+        return
+    terms = packet.terms
+    offsets = pa.array(terms.offsets)
+    extra = {
+        _OWN: pa.array(packet.own),
+        _ROW: pa.array(packet.row),
+        _LEAF: pa.array(packet.leaf),
+        _IDS: pa.LargeListArray.from_arrays(offsets, pa.array(terms.ids)),
+        _COUNTS: pa.LargeListArray.from_arrays(offsets, pa.array(terms.counts)),
+        _WORDS: pa.array(terms.words),
+    }
+    objects = pa.RecordBatch.from_arrays(
+        [*packet.columns.columns, *extra.values()], names=[*packet.columns.schema.names, *extra]
+    )
+    words = terms.dictionary
+    strings = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(words.hashes), [None, pa.py_buffer(words.offsets), pa.py_buffer(words.data)]
+    )
+    dictionary = pa.RecordBatch.from_arrays([pa.array(words.hashes), strings], names=["hash", "term"])
+    sink = pa.BufferOutputStream()
+    for batch in (objects, dictionary):
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+    yield sink.getvalue().to_pybytes()
+
+
+def unpack(blob: bytes | pa.Buffer) -> Packet:
+    """The packet in a value; columns are views of it."""
+    reader = pa.BufferReader(blob)
+    (objects,) = pa.ipc.open_stream(reader)  # read to its end marker, so that the second stream begins here
+    words = pa.ipc.open_stream(reader).read_next_batch()
+    term = words.column("term")
+    data = term.buffers()[2]
+    dictionary = TermDictionary(
+        words.column("hash").to_numpy(),
+        np.frombuffer(term.buffers()[1], np.int64, len(term) + 1),
+        np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8),
+    )
+    ids, counts = objects.column(_IDS), objects.column(_COUNTS)
+    terms = TermBatch(
+        offsets=np.frombuffer(ids.buffers()[1], np.int64, len(ids) + 1),
+        ids=ids.values.to_numpy(),
+        counts=counts.values.to_numpy(),
+        words=objects.column(_WORDS).to_numpy(),
+        dictionary=dictionary,
+    )
+    names = [name for name in objects.schema.names if name not in (_OWN, _ROW, _LEAF, _IDS, _COUNTS, _WORDS)]
+    return Packet(
+        columns=objects.select(names),
+        terms=terms,
+        own=objects.column(_OWN).to_numpy(zero_copy_only=False),
+        row=objects.column(_ROW).to_numpy(),
+        leaf=objects.column(_LEAF).to_numpy(),
+    )

@@ -1,0 +1,224 @@
+"""Read: rows as they came -> objects by the book, and rejects with a reason.
+
+A bad row never stops the stream and never vanishes (`docs/semantics.md`, Objects). Each row gets at most one reason, the
+first of :data:`REASONS` that holds; its raw content is kept as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import shapely
+
+from sightline.model.space import Space
+from sightline.text.utf8 import valid_utf8
+
+CORRUPT = "_corrupt"  # raw text of a record the source could not decode, null otherwise
+GEOMETRY = "_geometry"  # WKB point, instead of lon and lat
+REQUIRED = ("id", "lon", "lat", "ts", "text")
+INSTANT = pa.timestamp("us", tz="UTC")
+REJECT_SCHEMA = pa.schema([("reason", pa.string()), ("raw", pa.string())])
+
+REASONS = (
+    "",
+    "undecodable record",
+    "null id",
+    "null text",
+    "null ts",
+    "null coordinate",
+    "non-finite coordinate",
+    "latitude out of range",
+    "longitude out of range",
+    "outside the space",
+    "invalid UTF-8 in id",
+    "invalid UTF-8 in text",
+    "undecodable ts",
+    "undecodable coordinate",
+    "future",
+)
+_CODE = {reason: code for code, reason in enumerate(REASONS)}
+
+
+@dataclass(frozen=True)
+class Clean:
+    """The good rows in canonical columns (id, lon, lat, ts, text, then payload), and the bad ones."""
+
+    objects: pa.RecordBatch
+    lon: npt.NDArray[np.float64]
+    lat: npt.NDArray[np.float64]
+    ts: npt.NDArray[np.int64]
+    rejects: pa.Table
+
+
+def clean(batch: pa.RecordBatch, space: Space, reject_after_us: int | None) -> Clean:
+    """Sort the rows of one Arrow batch into objects and rejects."""
+    n = batch.num_rows
+    code = np.zeros(n, np.int8)
+
+    def mark(mask: npt.NDArray[np.bool_], reason: str) -> None:
+        code[mask & (code == 0)] = _CODE[reason]
+
+    if CORRUPT in batch.schema.names:
+        mark(_valid(batch.column(CORRUPT)), "undecodable record")
+    for name in ("id", "text"):
+        if batch.column(name).null_count:
+            mark(~_valid(batch.column(name)), f"null {name}")
+    ts, bad_ts = _instants(batch.column("ts"))
+    place = _points(batch.column(GEOMETRY)) if GEOMETRY in batch.schema.names else _coordinates(batch)
+    lon, lat = place.lon, place.lat
+    mark(bad_ts, "undecodable ts")
+    mark(place.undecodable, "undecodable coordinate")
+    if batch.column("ts").null_count:
+        mark(~_valid(batch.column("ts")), "null ts")
+    mark(place.null, "null coordinate")
+    mark(~(np.isfinite(lon) & np.isfinite(lat)), "non-finite coordinate")
+    west, south, east, north = space.bounds
+    if space.kind == "geographic":
+        mark((lat < south) | (lat > north), "latitude out of range")
+        mark((lon < west) | (lon > east), "longitude out of range")
+    else:
+        mark((lat < south) | (lat > north) | (lon < west) | (lon > east), "outside the space")
+    mark(~valid_utf8(batch.column("id")), "invalid UTF-8 in id")
+    mark(~valid_utf8(batch.column("text")), "invalid UTF-8 in text")
+    if reject_after_us is not None:
+        mark(ts > reject_after_us, "future")
+
+    bad = np.flatnonzero(code)
+    rejects = _rejects(batch, bad, code) if len(bad) else REJECT_SCHEMA.empty_table()
+    if len(bad):
+        good = np.flatnonzero(code == 0)
+        batch, lon, lat, ts = batch.take(pa.array(good)), lon[good], lat[good], ts[good]
+    return Clean(_canonical(batch, lon, lat, ts), lon, lat, ts, rejects)
+
+
+def _canonical(batch: pa.RecordBatch, lon: npt.NDArray[np.float64], lat: npt.NDArray[np.float64],
+               ts: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    payload = [name for name in batch.schema.names if name not in (*REQUIRED, CORRUPT, GEOMETRY)]
+    arrays = [
+        _string(batch.column("id")), pa.array(lon), pa.array(lat), pa.array(ts).cast(INSTANT), _string(batch.column("text")),
+        *(_in_utc(batch.column(name)) for name in payload),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=[*REQUIRED, *payload])
+
+
+def _in_utc(column: pa.Array) -> pa.Array:
+    """An instant is the same whatever the zone of the session that delivered it."""
+    zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
+    return column.cast(pa.timestamp(column.type.unit, "UTC")) if zoned else column
+
+
+def _string(column: pa.Array) -> pa.Array:
+    return column if column.type == pa.string() else column.cast(pa.string())
+
+
+def _valid(column: pa.Array) -> npt.NDArray[np.bool_]:
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+class _Place(NamedTuple):
+    lon: npt.NDArray[np.float64]
+    lat: npt.NDArray[np.float64]
+    null: npt.NDArray[np.bool_]
+    undecodable: npt.NDArray[np.bool_]
+
+
+def _coordinates(batch: pa.RecordBatch) -> _Place:
+    lon, bad_lon = _numbers(batch.column("lon"))
+    lat, bad_lat = _numbers(batch.column("lat"))
+    null = np.zeros(len(lon), np.bool_)
+    for name in ("lon", "lat"):
+        if batch.column(name).null_count:
+            null |= ~_valid(batch.column(name))
+    return _Place(lon, lat, null, bad_lon | bad_lat)
+
+
+def _points(column: pa.Array) -> _Place:
+    """Places of WKB points; anything that is no point is undecodable."""
+    null = ~_valid(column)
+    values = np.array(column.to_pylist(), object)
+    points = shapely.from_wkb(values, on_invalid="ignore")
+    undecodable = ~null & (shapely.get_type_id(points) != shapely.GeometryType.POINT)
+    known = ~(null | undecodable)
+    lon, lat = np.zeros(len(column)), np.zeros(len(column))
+    lon[known], lat[known] = shapely.get_x(points[known]), shapely.get_y(points[known])
+    return _Place(lon, lat, null, undecodable)
+
+
+def _numbers(column: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Values (0 where null or undecodable) and which were undecodable; text sources deliver numbers as strings."""
+    bad = np.zeros(len(column), np.bool_)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column, bad = _decode(column, float, pa.float64())
+    if column.null_count:
+        column = column.fill_null(0.0)
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64), bad
+
+
+def _instants(column: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Microseconds since the epoch (0 where null or undecodable) and which were undecodable.
+
+    A zone-less timestamp is UTC: its stored integer is read as it is, whatever the session's zone.
+    """
+    bad = np.zeros(len(column), np.bool_)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column, bad = _decode(column, _instant, pa.int64())
+    else:
+        unit = column.type.unit
+        column = column.cast(pa.timestamp(unit)) if column.type.tz is not None else column
+        column = column.view(pa.int64())
+        if unit == "ns":
+            whole = np.floor_divide(np.asarray(column.fill_null(0), np.int64), 1000)
+            column = pa.array(whole, mask=~_valid(column))
+        elif unit in ("s", "ms"):
+            column = pc.multiply(column, 1_000_000 if unit == "s" else 1_000)
+    if column.null_count:
+        column = column.fill_null(0)
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.int64), bad
+
+
+def _instant(text: str) -> int:
+    moment = datetime.fromisoformat(text.strip())
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def _decode(column: pa.Array, parse: object, kind: pa.DataType) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+    # Text sources only (CSV, JSON lines): these are bound by the parser in any case.
+    assert callable(parse)
+    bad = np.zeros(len(column), np.bool_)
+    values: list[float | int | None] = []
+    for i, raw in enumerate(column.cast(pa.binary()).to_pylist()):
+        value = None
+        if raw is not None:
+            try:
+                value = parse(raw.decode("utf-8"))
+            except ValueError:
+                bad[i] = True
+        values.append(value)
+    return pa.array(values, kind), bad
+
+
+def _rejects(batch: pa.RecordBatch, bad: npt.NDArray[np.int64], code: npt.NDArray[np.int8]) -> pa.Table:
+    rows = batch.take(pa.array(bad))
+    columns = {}
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        columns[name] = (column.cast(pa.binary()) if text else column).to_pylist()
+    raws = []
+    for i in range(rows.num_rows):
+        record = {name: _printable(values[i]) for name, values in columns.items()}
+        corrupt = record.pop(CORRUPT, None)
+        raws.append(str(corrupt) if corrupt is not None else json.dumps(record, ensure_ascii=False, default=str))
+    return pa.table({"reason": [REASONS[code[i]] for i in bad], "raw": raws}, schema=REJECT_SCHEMA)
+
+
+def _printable(value: object) -> object:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value

@@ -1,0 +1,36 @@
+"""Result tables: what their files hold, and what users get.
+
+| kind | key | columns of the file |
+|---|---|---|
+| matches | subscription number | object -> object_id, ts, lon, lat, text |
+| nearest | subscription number | rank, distance_mm, object_id, ts, lon, lat, text (the state after its batch) |
+| nearest_events | subscription number | event, rank, object_id, distance_mm, ts |
+| panes | subscription number | pane, term, count (what open windows still need) |
+| reports | subscription number | window_end, rank, term, count |
+| events | subscription number | event, at |
+| rejects | 0 | reason, raw |
+
+Every row gets the column ``batch``, the log version of its commit, when it is read or merged.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.store.files import new_name
+from sightline.store.keyed_file import write_keyed
+from sightline.store.store import DATA
+
+KINDS = ("matches", "nearest", "nearest_events", "panes", "reports", "events", "rejects")
+
+
+def write_table(
+    root: Path, kind: str, key: npt.NDArray[np.int64], columns: pa.Table, objects: pa.Table | None = None
+) -> dict[str, object]:
+    """Write rows durably, sorted by key; returns the file's log entry."""
+    name = new_name(kind)
+    return write_keyed(root / DATA / name, key, columns, objects).entry(kind, name, kind).to_dict()

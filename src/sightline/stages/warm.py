@@ -1,0 +1,61 @@
+"""Compile every kernel once, in this process, before worker processes need them.
+
+Numba's on-disk cache has crashed processes that raced for it; so the driver fills it and the workers only read. The
+smallest pipeline is run on a store of its own, over mapped files and unpacked packets, so that the compiled signatures
+are those of the real run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+
+from sightline.jit import cache_directory
+from sightline.model.config import StoreConfig
+from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQuery
+from sightline.model.regions import Box, Circle
+from sightline.model.time import MAX_US, MIN_US
+from sightline.partition import PARTITIONERS
+from sightline.stages.batch import Batches
+from sightline.stages.book import SUBSCRIBE
+from sightline.stages.compact import Compaction
+from sightline.stages.inline import execute_inline
+from sightline.stages.search import Searcher
+from sightline.store.store import Store
+
+DONE = "warmed"
+
+
+def warm() -> bool:
+    """Fill the kernel cache of this code version; True if there was something to do."""
+    done = cache_directory() / DONE
+    if done.exists():
+        return False
+    everywhere = Box(-180, -90, 180, 90)
+    queries: list[Query] = [
+        RangeQuery("flood AND (boat OR rescue) AND NOT calm", Box(-10, -10, 10, 10)), RangeQuery("", Circle(0, 0, 1e6)),
+        NearestQuery("flood", (0.0, 0.0), 2), TopTermsQuery(everywhere, 3, window="2s", every="1s"),
+    ]
+    rows = pa.table({
+        "id": [str(i) for i in range(8)], "lon": [i * 0.1 for i in range(8)], "lat": [i * 0.1 for i in range(8)],
+        "ts": pa.array([i * 1_000_000 for i in range(8)], pa.timestamp("us", tz="UTC")),
+        "text": ["flood boat", "flood rescue #flood", "", "ÉTÉ İstanbul", "東京 flood", "calm flood boat", "x y z", "flood"],
+    })
+    with tempfile.TemporaryDirectory(prefix="sightline-warm-") as folder:
+        for name in PARTITIONERS:
+            store = Store.create(Path(folder) / name, StoreConfig(workers=2, partitioner=name), durable=False)
+            batches = Batches(store)
+            batches.ensure_epoch(name, 2)
+            said = [{"id": str(i), "query": query.to_dict(), "start": MIN_US, "end": MAX_US} for i, query in enumerate(queries)]
+            store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
+            for number in range(2):
+                batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
+            Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
+            searcher = Searcher(store)
+            for query in (queries[0], queries[1], queries[2], TopTermsQuery(everywhere, 3), TopTermsQuery(Circle(0, 0, 1e6), 3)):
+                searcher.answer(query)
+    done.parent.mkdir(parents=True, exist_ok=True)
+    done.touch()
+    return True

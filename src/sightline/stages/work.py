@@ -1,0 +1,119 @@
+"""Work: what one worker does with the objects of a micro-batch.
+
+Match them against the range subscriptions that stand here, collect candidates for nearest ones, count terms for
+top-terms ones, and build the segments of the objects it owns. Files are written here; what has to be put together
+across workers goes on to merge, and a receipt of everything goes to the driver.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sightline.stages.job import Job
+from sightline.stages.mapped import store_config
+from sightline.stages.nearest import nearest_candidates
+from sightline.stages.packet import Packet, unpack
+from sightline.stages.parcel import MARK, MATCHES, NEAREST, OBJECTS, PANES, RECEIPT, REJECTS, Parcel, from_ipc, to_ipc
+from sightline.stages.range_matches import range_matches
+from sightline.stages.segments import write_segments
+from sightline.stages.standing import Lifetimes, open_dropped
+from sightline.stages.tables import write_table
+from sightline.stages.top_terms import pane_counts
+
+
+@dataclass
+class Receipt:
+    """What a task did: files to commit and what it counted."""
+
+    files: list[dict[str, object]] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+    leaves: dict[int, int] = field(default_factory=dict)
+    low_us: int | None = None
+    high_us: int | None = None
+
+    def count(self, name: str, by: int) -> None:
+        if by:
+            self.counters[name] = self.counters.get(name, 0) + by
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(self.__dict__).encode()
+
+
+def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
+    """Everything of one worker in one micro-batch."""
+    root = Path(job.store)
+    receipt = Receipt()
+    packets: list[Packet] = []
+    rejects: list[pa.Table] = []
+    for parcel in parcels:
+        if parcel.worker != worker:
+            raise AssertionError(f"a parcel for worker {parcel.worker} reached worker {worker}")
+        if parcel.kind == OBJECTS:
+            packets.append(unpack(parcel.blob))
+        elif parcel.kind == REJECTS:
+            rejects.append(from_ipc(parcel.blob))
+    if rejects:
+        _write_rejects(root, pa.concat_tables(rejects), receipt)
+    if packets:
+        yield from _objects(packets, worker, job, root, receipt)
+    yield Parcel(0, RECEIPT, receipt.to_bytes())
+
+
+def _objects(packets: list[Packet], worker: int, job: Job, root: Path, receipt: Receipt) -> Iterator[Parcel]:
+    owned = [packet if packet.own.all() else packet.take(np.flatnonzero(packet.own)) for packet in packets]
+    owned = [packet for packet in owned if packet.columns.num_rows]
+    _measure(owned, receipt)
+    lifetimes = Lifetimes(job, open_dropped(job))
+
+    matches = range_matches(packets, worker, job, lifetimes, receipt.count)
+    if matches is not None:
+        if job.merge_matches:
+            yield from _by_number(MATCHES, matches.with_rows(), job.merge_parts)
+        else:
+            receipt.files.append(write_table(root, "matches", matches.num, matches.columns(), matches.objects))
+            receipt.count("matches", len(matches.num))
+    candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count)
+    if candidates is not None:
+        yield from _by_number(NEAREST, candidates, job.merge_parts)
+    counts = pane_counts(owned, worker, job, lifetimes, receipt.count)
+    if counts is not None:
+        yield from _by_number(PANES, counts, job.merge_parts)
+    if owned and job.merge_parts:
+        mark = json.dumps([receipt.low_us, receipt.high_us]).encode()
+        yield from (Parcel(part, MARK, mark) for part in range(job.merge_parts))
+    if owned and job.keep_objects:
+        receipt.files.extend(write_segments(root, owned, worker, job, store_config(job.store)))
+
+
+def _measure(owned: list[Packet], receipt: Receipt) -> None:
+    for packet in owned:
+        ts = packet.objects().ts
+        low, high = int(ts.min()), int(ts.max())
+        receipt.low_us = low if receipt.low_us is None else min(low, receipt.low_us)
+        receipt.high_us = high if receipt.high_us is None else max(high, receipt.high_us)
+        receipt.count("objects", len(ts))
+        leaves, counts = np.unique(packet.leaf, return_counts=True)
+        for leaf, count in zip(leaves.tolist(), counts.tolist(), strict=True):
+            receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + count
+
+
+def _write_rejects(root: Path, rejects: pa.Table, receipt: Receipt) -> None:
+    receipt.files.append(write_table(root, "rejects", np.zeros(rejects.num_rows, np.int64), rejects))
+    receipt.count("rejects", rejects.num_rows)
+    for reason in rejects["reason"].to_pylist():
+        receipt.count(f"rejects: {reason}", 1)
+
+
+def _by_number(kind: int, table: pa.Table, parts: int) -> Iterator[Parcel]:
+    """Cut a table by the merge partition of its subscription number."""
+    part = table["num"].to_numpy() % parts
+    for destination in range(parts):
+        rows = np.flatnonzero(part == destination)
+        if len(rows):
+            yield Parcel(destination, kind, to_ipc(table.take(pa.array(rows))))

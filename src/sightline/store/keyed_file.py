@@ -1,0 +1,225 @@
+"""Result tables sorted by an int64 key (the subscription number), for reading one key of many files.
+
+A file holds the distinct keys with the row range of each, the columns, and optionally a table of objects:
+the column ``object`` (int32) then indexes its rows, so that an object matched by 30 subscriptions is stored
+once. The column ``batch`` (int64) is the commit version of a row. A fresh file does not know it: rows
+without one get the version of the file's log entry when they are read or merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sightline.store.array_file import ArrayFile, write_array_file
+from sightline.store.files import FileEntry, key_filter
+
+OBJECT = "object"
+BATCH = "batch"
+KEY = "key"
+
+
+@dataclass(frozen=True)
+class KeyedTable:
+    """Rows of a keyed file in memory: a key per row, the columns, and the objects they refer to."""
+
+    keys: npt.NDArray[np.int64]
+    columns: pa.Table
+    objects: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedStats:
+    """What the log needs to know of a file just written."""
+
+    rows: int
+    bytes: int
+    low: int
+    high: int
+    keys: str | None
+
+    def entry(self, kind: str, name: str, stack: str = "", *, version: int = 0,
+              meta: dict[str, Any] | None = None) -> FileEntry:
+        """The log entry of the file. Give a merged file the newest version of its parts."""
+        return FileEntry(kind, name, self.rows, self.bytes, stack, self.low, self.high, version, self.keys,
+                         meta or {})
+
+
+def write_keyed(path: str | Path, keys: npt.NDArray[np.int64], columns: pa.Table,
+                objects: pa.Table | None = None, *, durable: bool = True) -> KeyedStats:
+    """Write a new keyed file; rows are sorted by key, rows of one key stay in the given order."""
+    keys = np.ascontiguousarray(keys, np.int64)
+    if len(keys) != columns.num_rows:
+        raise ValueError(f"{len(keys)} keys for {columns.num_rows} rows")
+    if objects is not None:
+        _check_objects(columns, objects)
+    if len(keys) > 1 and bool((keys[1:] < keys[:-1]).any()):
+        order = np.argsort(keys, kind="stable")
+        keys, columns = keys[order], columns.take(order)
+    distinct, starts = np.unique(keys, return_index=True)
+    arrays: dict[str, Any] = {
+        "keys": distinct,
+        "offsets": np.append(starts, len(keys)).astype(np.int64),
+        "columns": _to_ipc(columns),
+    }
+    if objects is not None:
+        arrays["objects"] = _to_ipc(objects)
+    size = write_array_file(path, arrays, {"rows": len(keys)}, durable=durable)
+    low, high = (int(distinct[0]), int(distinct[-1])) if len(distinct) else (0, -1)
+    return KeyedStats(len(keys), size, low, high, key_filter(distinct))
+
+
+@dataclass(frozen=True)
+class KeyedFile:
+    """Frozen reader of a keyed file.
+
+    Attributes
+    ----------
+    file : ArrayFile
+        The mapped file.
+    version : int
+        Commit version for rows that have no ``batch``; 0 leaves them null.
+    """
+
+    file: ArrayFile
+    version: int = 0
+    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, path: str | Path, version: int = 0) -> KeyedFile:
+        """Map a file; `version` is that of its log entry."""
+        return cls(ArrayFile.open(path), version)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.file.meta["rows"])
+
+    @property
+    def keys(self) -> npt.NDArray[np.int64]:
+        """The distinct keys, ascending."""
+        return self.file.array("keys")
+
+    def row_keys(self) -> npt.NDArray[np.int64]:
+        """The key of every row."""
+        return np.repeat(self.keys, np.diff(self.file.array("offsets")))
+
+    def select(self, key: int) -> pa.Table:
+        """The rows of one key, with the columns of their objects in place of ``object``."""
+        keys, offsets = self.keys, self.file.array("offsets")
+        at = int(np.searchsorted(keys, key))
+        found = at < len(keys) and int(keys[at]) == key
+        start, stop = (int(offsets[at]), int(offsets[at + 1])) if found else (0, 0)
+        return self._joined(self.columns().slice(start, stop - start))
+
+    def all(self) -> pa.Table:
+        """All rows with a leading column ``key``, objects joined in."""
+        return self._joined(self.columns()).add_column(0, KEY, pa.array(self.row_keys()))
+
+    def columns(self) -> pa.Table:
+        """The columns as stored (``object`` not followed), ``batch`` filled in."""
+        if "columns" not in self._tables:
+            self._tables["columns"] = self._with_batch(_from_ipc(self.file.buffer("columns")))
+        return self._tables["columns"]
+
+    def objects(self) -> pa.Table | None:
+        """The table of objects, None when the file has none."""
+        if "objects" not in self.file:
+            return None
+        if "objects" not in self._tables:
+            self._tables["objects"] = _from_ipc(self.file.buffer("objects"))
+        return self._tables["objects"]
+
+    def _with_batch(self, columns: pa.Table) -> pa.Table:
+        mine = pa.scalar(self.version or None, pa.int64())
+        if BATCH not in columns.column_names:
+            return columns.append_column(BATCH, pa.repeat(mine, columns.num_rows))
+        at = columns.column_names.index(BATCH)
+        if not columns.column(at).null_count or not self.version:
+            return columns
+        return columns.set_column(at, BATCH, pc.fill_null(columns.column(at), mine))
+
+    def _joined(self, columns: pa.Table) -> pa.Table:
+        objects = self.objects()
+        if objects is None:
+            return columns
+        taken = objects.take(columns.column(OBJECT))
+        columns = columns.drop_columns([OBJECT])
+        for name in taken.column_names:
+            columns = columns.append_column(name, taken.column(name))
+        return columns
+
+
+def merge_keyed(files: Sequence[KeyedFile], mode: Literal["concat", "latest"] = "concat") -> KeyedTable:
+    """The rows of several files as one table, ready for :func:`write_keyed`.
+
+    Rows come by key, then ``batch``, then in the order of the files. ``concat`` keeps all rows; ``latest``
+    keeps, per key, the rows of its newest batch (state that replaces itself). Objects no row refers to are
+    dropped. Columns missing in some files are null there.
+    """
+    if mode not in ("concat", "latest"):
+        raise ValueError(f"mode {mode!r} is not 'concat' or 'latest'")
+    if not files:
+        raise ValueError("no files to merge")
+    keys = np.concatenate([file.row_keys() for file in files])
+    with_objects = [objects for file in files if (objects := file.objects()) is not None]
+    parts, first = [], 0
+    for file in files:
+        columns, objects = file.columns(), file.objects()
+        if columns.column(BATCH).null_count:
+            raise ValueError(f"{file.file.path} is not committed: its rows have no batch yet")
+        if objects is not None:
+            at = columns.column_names.index(OBJECT)
+            moved = columns.column(at).to_numpy().astype(np.int64) + first
+            columns = columns.set_column(at, OBJECT, pa.array(moved))
+            first += objects.num_rows
+        parts.append(columns)
+    columns = pa.concat_tables(parts, promote_options="default")
+    batch = columns.column(BATCH).to_numpy().astype(np.int64)
+    order = np.lexsort((batch, keys))  # stable: equal rows stay in the order of the files
+    if mode == "latest" and len(order):
+        newest = np.full(len(order), np.iinfo(np.int64).min)
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        newest = newest[: len(distinct)]
+        np.maximum.at(newest, inverse, batch)
+        order = order[(batch == newest[inverse])[order]]
+    keys, columns = keys[order], columns.take(order)
+    if not with_objects:
+        return KeyedTable(keys, columns)
+    if len(with_objects) != len(files):
+        raise ValueError("files with and without objects cannot be merged")
+    at = columns.column_names.index(OBJECT)
+    used, renumbered = np.unique(columns.column(at).to_numpy(), return_inverse=True)
+    objects = pa.concat_tables(with_objects, promote_options="default").take(used)
+    return KeyedTable(keys, columns.set_column(at, OBJECT, pa.array(renumbered.astype(np.int32))), objects)
+
+
+def _check_objects(columns: pa.Table, objects: pa.Table) -> None:
+    shared = set(columns.column_names) & set(objects.column_names)
+    if shared or OBJECT not in columns.column_names:
+        raise ValueError(f"columns need {OBJECT!r} and no column of the objects (shared: {sorted(shared)})")
+    column = columns.column(OBJECT)
+    if column.type != pa.int32() or column.null_count:
+        raise ValueError(f"{OBJECT!r} must be int32 without nulls, is {column.type}")
+    if columns.num_rows:
+        bounds = pc.min_max(column).as_py()
+        if bounds["min"] < 0 or bounds["max"] >= objects.num_rows:
+            raise ValueError(f"{OBJECT!r} has {bounds['min']} to {bounds['max']}, objects are {objects.num_rows}")
+
+
+def _to_ipc(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return sink.getvalue()
+
+
+def _from_ipc(buffer: pa.Buffer) -> pa.Table:
+    return pa.ipc.open_file(buffer).read_all()

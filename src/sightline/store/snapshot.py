@@ -1,0 +1,175 @@
+"""The state of a store at one version of its commit log, and how entries build it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sightline.model.errors import IncompatibleStore
+from sightline.store.files import FileEntry
+
+OPS = ("batch", "merge", "epoch", "sweep")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything committed up to `version`. Treat the dictionaries as read-only; they may be shared.
+
+    Attributes
+    ----------
+    version : int
+        0 for an empty log; the first entry is version 1.
+    high_us, low_us : int or None
+        Largest and smallest committed ts.
+    control : int
+        Control-log position the last batch included, -1 at the start.
+    epochs : list of dict
+        As given by the epoch entries, each with ``valid_from`` (a version).
+    runs : dict
+        Run id to its last committed batch id.
+    files : dict
+        Kind to name to entry.
+    gone : dict
+        Merged-away names, with the wall clock second of their removal; they wait for the sweep.
+    counters : dict
+        Totals.
+    schema : list or None
+        Payload columns, as the last batch that gave them wrote them.
+    """
+
+    version: int = 0
+    high_us: int | None = None
+    low_us: int | None = None
+    control: int = -1
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    runs: dict[str, int] = field(default_factory=dict)
+    files: dict[str, dict[str, FileEntry]] = field(default_factory=dict)
+    gone: dict[str, float] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    schema: list[Any] | None = None
+
+    def has_run(self, run: str, batch: int) -> bool:
+        """Whether batch `batch` of a run is committed (batches of a run are committed in order)."""
+        return batch <= self.runs.get(run, -1)
+
+    def entries(self, kind: str) -> list[FileEntry]:
+        """Files of a kind, oldest data first."""
+        return sorted(self.files.get(kind, {}).values(), key=lambda entry: (entry.version, entry.name))
+
+    def names(self) -> Iterator[str]:
+        """Every data file the snapshot names, merged-away ones included."""
+        for group in self.files.values():
+            yield from group
+        yield from self.gone
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form, for checkpoints."""
+        return {
+            "version": self.version, "high": self.high_us, "low": self.low_us, "control": self.control,
+            "epochs": self.epochs, "runs": self.runs, "gone": self.gone, "counters": self.counters,
+            "schema": self.schema,
+            "files": [entry.to_dict() for group in self.files.values() for entry in group.values()],
+        }
+
+
+class SnapshotBuilder:
+    """Applies entries in order. ``freeze`` hands its dictionaries out; later changes copy them first."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._high: int | None = None
+        self._low: int | None = None
+        self._control = -1
+        self._schema: list[Any] | None = None
+        self._epochs: list[dict[str, Any]] = []
+        self._runs: dict[str, int] = {}
+        self._gone: dict[str, float] = {}
+        self._counters: dict[str, int] = {}
+        self._files: dict[str, dict[str, FileEntry]] = {}
+        self._shared = self._gone_shared = False
+        self._owned: set[str] = set()  # kinds whose dictionary was copied since the last freeze
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any]) -> SnapshotBuilder:
+        """Builder at the state of a checkpoint."""
+        builder = cls()
+        builder.version, builder._control, builder._schema = body["version"], body["control"], body["schema"]
+        builder._high, builder._low = body["high"], body["low"]
+        builder._epochs, builder._runs = body["epochs"], body["runs"]
+        builder._gone, builder._counters = body["gone"], body["counters"]
+        for item in body["files"]:
+            entry = FileEntry.from_dict(item)
+            builder._files.setdefault(entry.kind, {})[entry.name] = entry
+        return builder
+
+    def freeze(self) -> Snapshot:
+        """The present state; stays as it is whatever is applied later."""
+        self._shared = self._gone_shared = True
+        self._owned.clear()
+        return Snapshot(self.version, self._high, self._low, self._control, self._epochs, self._runs,
+                        self._files, self._gone, self._counters, self._schema)
+
+    def check(self, entry: dict[str, Any]) -> None:
+        """``ValueError`` when an entry does not fit the state; called before it is written for good."""
+        if entry.get("op") not in OPS:
+            raise ValueError(f"op {entry.get('op')!r} is not one of {OPS}")
+        if entry["op"] == "batch" and int(entry["batch"]) <= self._runs.get(entry["run"], -1):
+            raise ValueError(f"batch {entry['batch']} of run {entry['run']} is committed already")
+        for item in entry.get("add", ()):
+            added = FileEntry.from_dict(item)
+            if added.name in self._files.get(added.kind, {}) or added.name in self._gone:
+                raise ValueError(f"file {added.name!r} is committed already")
+        for name in entry.get("remove", ()):
+            self._kind_of(name)
+
+    def apply(self, entry: dict[str, Any]) -> None:
+        """Add one log entry, which must be the next version."""
+        version, op = int(entry["version"]), entry["op"]
+        if op not in OPS:
+            raise IncompatibleStore("log entry of an unknown kind", value=op, allowed=", ".join(OPS),
+                                    hint="upgrade sightline")
+        self._own()
+        if self._gone_shared and (entry.get("remove") or entry.get("removed")):
+            self._gone, self._gone_shared = dict(self._gone), False
+        for item in entry.get("add", ()):
+            added = FileEntry.from_dict(item).committed(version)
+            self._group(added.kind)[added.name] = added
+        for name in entry.get("remove", ()):
+            self._group(self._kind_of(name)).pop(name)
+            self._gone[name] = float(entry["wall"])
+        for name in entry.get("removed", ()):
+            self._gone.pop(name, None)
+        for name, amount in (entry.get("counters") or {}).items():
+            self._counters[name] = self._counters.get(name, 0) + int(amount)
+        if op == "batch":
+            self._runs[entry["run"]] = int(entry["batch"])
+            self._control = max(self._control, int(entry.get("control", -1)))
+            marks = [m for m in (self._high, entry.get("high")) if m is not None]
+            self._high = max(marks) if marks else None
+            marks = [m for m in (self._low, entry.get("low")) if m is not None]
+            self._low = min(marks) if marks else None
+            if entry.get("schema") is not None:
+                self._schema = entry["schema"]
+        elif op == "epoch":
+            self._epochs.append({"valid_from": version, **entry["epoch"]})
+        self.version = version
+
+    def _own(self) -> None:
+        """Copy the small dictionaries once after a freeze; those of file names only when touched."""
+        if self._shared:
+            self._epochs, self._runs = list(self._epochs), dict(self._runs)
+            self._counters, self._files = dict(self._counters), dict(self._files)
+            self._shared = False
+
+    def _group(self, kind: str) -> dict[str, FileEntry]:
+        if kind not in self._owned:
+            self._files[kind] = dict(self._files.get(kind, {}))
+            self._owned.add(kind)
+        return self._files[kind]
+
+    def _kind_of(self, name: str) -> str:
+        for kind, group in self._files.items():
+            if name in group:
+                return kind
+        raise ValueError(f"file {name!r} is removed but not named by the log")

@@ -1,0 +1,152 @@
+"""Distinct terms of a batch or segment: strings, their hashes, and a table to find them by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.text._kernels import TermSink, fill_slots, find_terms, hash_rows, intern_terms
+from sightline.text.arrow_rows import byte_rows, frozen
+
+U8 = npt.NDArray[np.uint8]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+Key = tuple[np.uint64, np.uint64]
+_EMPTY_SLOTS = np.zeros(0, np.int32)
+_INT32_MAX = 2**31 - 1
+
+
+def hash_key(seed: int, hash_bits: int) -> Key:
+    """Seed and mask as the kernels take them."""
+    if not 1 <= hash_bits <= 64:
+        message = f"hash_bits is {hash_bits}, allowed: 1 to 64"
+        raise ValueError(message)
+    return np.uint64(seed % 2**64), np.uint64(2**hash_bits - 1)
+
+
+def table_size(terms: int) -> int:
+    """Slots for so many terms: a power of two, at most half full."""
+    return 1 << max(3, (2 * terms).bit_length())
+
+
+@dataclass(frozen=True, eq=False)
+class TermDictionary:
+    """Terms numbered 0..d-1. Two strings that share a hash are two terms.
+
+    Parameters
+    ----------
+    hashes : int64[d]
+    offsets : int64[d+1]
+        Term i is ``data[offsets[i]:offsets[i+1]]``.
+    data : uint8[]
+        UTF-8.
+    table : int32[2^m], optional
+        Open addressing by ``hash & (2^m - 1)``, linear probing, -1 empty; built at first use when left out.
+    """
+
+    hashes: I64
+    offsets: I64
+    data: U8
+    table: I32 = field(default_factory=lambda: _EMPTY_SLOTS, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("hashes", "offsets", "data", "table"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __len__(self) -> int:
+        return int(self.hashes.size)
+
+    @property
+    def slots(self) -> I32:
+        """The table, built if need be."""
+        if self.table.size == 0:
+            slots = np.full(table_size(len(self)), -1, np.int32)
+            fill_slots(self.hashes, slots)
+            object.__setattr__(self, "table", frozen(slots))
+        return self.table
+
+    @classmethod
+    def empty(cls) -> TermDictionary:
+        """No terms."""
+        return cls(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.uint8))
+
+    @classmethod
+    def from_strings(cls, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> TermDictionary:
+        """Terms in the given order; they must be distinct."""
+        made = cls._rows(strings, seed, hash_bits)
+        if len(made) and not np.array_equal(made.lookup(made), np.arange(len(made))):
+            repeated = int(np.flatnonzero(made.lookup(made) != np.arange(len(made)))[0])
+            message = f"terms of a dictionary must be distinct; {made.strings()[repeated].as_py()!r} is repeated"
+            raise ValueError(message)
+        return made
+
+    @classmethod
+    def _rows(cls, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int) -> TermDictionary:
+        column = strings if isinstance(strings, pa.Array) else pa.array(list(strings), pa.large_string())
+        data, offsets = byte_rows(column)
+        hashes = np.empty(offsets.size - 1, np.int64)
+        hash_rows(data, offsets, *hash_key(seed, hash_bits), hashes)
+        return cls(hashes, offsets - offsets[0], data[offsets[0] : offsets[-1]])
+
+    def strings(self) -> pa.Array:
+        """The terms as an Arrow string array (large_string above 2 GB)."""
+        if self.data.size > _INT32_MAX:
+            buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+            return pa.Array.from_buffers(pa.large_string(), len(self), buffers)
+        buffers = [None, pa.py_buffer(self.offsets.astype(np.int32)), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.string(), len(self), buffers)
+
+    def lookup(self, other: TermDictionary) -> I32:
+        """This dictionary's number of each of another's terms (same seed and hash bits), -1 where absent."""
+        out = np.empty(len(other), np.int32)
+        find_terms(self.hashes, self.offsets, self.data, self.slots, (other.hashes, other.offsets, other.data), out)
+        return out
+
+    def lookup_strings(self, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> I32:
+        """Number of each string, -1 where absent; repeats allowed."""
+        return self.lookup(self._rows(strings, seed, hash_bits))
+
+    def take(self, terms: npt.NDArray[np.integer[Any]]) -> TermDictionary:
+        """The given terms, in that order."""
+        terms = np.asarray(terms, np.int64)
+        lengths = (self.offsets[1:] - self.offsets[:-1])[terms]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        source = np.repeat(self.offsets[:-1][terms] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return TermDictionary(self.hashes[terms], offsets, self.data[source])
+
+    @staticmethod
+    def merge(dictionaries: Sequence[TermDictionary]) -> tuple[TermDictionary, list[I32]]:
+        """The union, in order of first appearance, and for each part the new numbers of its terms."""
+        terms = sum(len(one) for one in dictionaries)
+        size = np.zeros(1, np.int64)
+        data = np.empty(sum(int(one.data.size) for one in dictionaries), np.uint8)
+        slots = np.full(table_size(terms), -1, np.int32)
+        sink = TermSink(np.empty(terms, np.int64), np.zeros(terms + 1, np.int64), data, slots, size)
+        remaps = []
+        for one in dictionaries:
+            remap = np.empty(len(one), np.int32)
+            intern_terms(sink, one.hashes, one.offsets, one.data, remap)
+            remaps.append(remap)
+        return dictionary_of(sink), remaps
+
+    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
+        """Flat arrays, the table included."""
+        names = ("hashes", "offsets", "data", "slots")
+        return {prefix + name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> TermDictionary:
+        """Read the form of :meth:`to_arrays`; nothing is copied."""
+        return cls(*(arrays[prefix + name] for name in ("hashes", "offsets", "data", "slots")))
+
+
+def dictionary_of(sink: TermSink) -> TermDictionary:
+    """Freeze what a kernel wrote; its table may be much too large and is built anew when it is needed."""
+    terms = int(sink.size[0])
+    used = int(sink.offsets[terms])
+    return TermDictionary(sink.hashes[:terms].copy(), sink.offsets[: terms + 1].copy(), sink.data[:used].copy())

@@ -1,0 +1,118 @@
+"""Terms of many rows, flat: the form in which text travels from the tokeniser to every index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.text._kernels import RowSink, renumber_rows
+from sightline.text.arrow_rows import frozen
+from sightline.text.dictionary import TermDictionary
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+MAX_COUNT = 65535
+
+
+@dataclass(frozen=True, eq=False)
+class TermBatch:
+    """Terms of each row as compressed rows over a dictionary.
+
+    Parameters
+    ----------
+    offsets : int64[rows+1]
+        Row i has the postings ``offsets[i]:offsets[i+1]``.
+    ids : int32[nnz]
+        Term numbers, ascending and distinct in a row.
+    counts : uint16[nnz]
+        Occurrences in the row, 65,535 for more; 0 for a tag term.
+    words : int32[rows]
+        Words of the row, repeats included, stop words and tags not.
+    dictionary : TermDictionary
+    """
+
+    offsets: I64
+    ids: I32
+    counts: npt.NDArray[np.uint16]
+    words: I32
+    dictionary: TermDictionary
+
+    def __len__(self) -> int:
+        return int(self.words.size)
+
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> TermBatch:
+        """The given rows, in that order; the dictionary keeps only their terms, in the same order as before."""
+        rows = np.asarray(rows, np.int64)
+        starts, lengths = self.offsets[:-1][rows], (self.offsets[1:] - self.offsets[:-1])[rows]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        source = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        ids = self.ids[source]
+        used = np.zeros(len(self.dictionary), np.bool_)
+        used[ids] = True
+        # Renumbering keeps the order of terms, so rows stay ascending.
+        number = (np.cumsum(used) - 1).astype(np.int32)
+        kept = self.dictionary.take(np.flatnonzero(used))
+        return TermBatch(offsets, number[ids], self.counts[source], self.words[rows], kept)
+
+    @staticmethod
+    def concat(batches: Sequence[TermBatch]) -> TermBatch:
+        """Rows of all batches (same seed and hash bits), one after the other."""
+        if len(batches) == 1:
+            return batches[0]
+        dictionary, remaps = TermDictionary.merge([batch.dictionary for batch in batches])
+        parts = [
+            renumber(batch.offsets, batch.ids, batch.counts.astype(np.int32), remap, len(dictionary))
+            for batch, remap in zip(batches, remaps, strict=True)
+        ]
+        offsets, base = [np.zeros(1, np.int64)], 0
+        for part in parts:
+            offsets.append(part.offsets[1:] + base)
+            base += part.ids.size
+        ids = [part.ids for part in parts] or [np.zeros(0, np.int32)]
+        counts = [saturated(part.counts) for part in parts] or [np.zeros(0, np.uint16)]
+        words = [batch.words for batch in batches] or [np.zeros(0, np.int32)]
+        return TermBatch(
+            np.concatenate(offsets), np.concatenate(ids), np.concatenate(counts), np.concatenate(words), dictionary
+        )
+
+    @classmethod
+    def empty(cls) -> TermBatch:
+        """No rows."""
+        return cls.concat([])
+
+    def row_strings(self, row: int) -> list[str]:
+        """Terms of one row, for messages and tests."""
+        ids = self.ids[self.offsets[row] : self.offsets[row + 1]]
+        terms: list[str] = self.dictionary.strings().take(ids).to_pylist()
+        return terms
+
+    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
+        """Flat arrays, the dictionary's under ``<prefix>dictionary_``."""
+        own = {prefix + name: getattr(self, name) for name in ("offsets", "ids", "counts", "words")}
+        return own | self.dictionary.to_arrays(prefix + "dictionary_")
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> TermBatch:
+        """Read the form of :meth:`to_arrays`; nothing is copied."""
+        offsets, ids, counts, words = (arrays[prefix + name] for name in ("offsets", "ids", "counts", "words"))
+        return cls(offsets, ids, counts, words, TermDictionary.from_arrays(arrays, prefix + "dictionary_"))
+
+
+def saturated(counts: I32) -> npt.NDArray[np.uint16]:
+    """Counts as they are stored."""
+    return np.minimum(counts, MAX_COUNT).astype(np.uint16)
+
+
+def renumber(offsets: I64, ids: I32, counts: I32, remap: I32, terms: int) -> RowSink:
+    """Postings under other term numbers below ``terms``: -1 drops, equal ones are summed; rows sorted again."""
+    rows = RowSink(
+        np.zeros(offsets.size, np.int64), np.empty(ids.size, np.int32), np.empty(ids.size, np.int32),
+        np.zeros(offsets.size - 1, np.int32), np.full(terms, -1, np.int64),
+    )  # fmt: skip
+    renumber_rows(frozen(offsets), frozen(ids), frozen(counts), frozen(remap), rows)
+    used = int(rows.offsets[-1])
+    return rows._replace(ids=rows.ids[:used].copy(), counts=rows.counts[:used].copy())

@@ -1,0 +1,154 @@
+"""Text columns to terms, by kernels over Arrow's UTF-8 buffers.
+
+ASCII rows and rows whose characters need no context are read byte by byte. The others are normalised by
+``unicodedata``, all rows of a call in one string: U+10FFFF between them is never assigned (so it occurs in no row
+after unassigned characters became spaces), merges with nothing under NFKC and ends the search of the final-sigma rule.
+Stop words and stemming are applied to distinct terms, not to rows.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.model._unicode14 import normalise, tables
+from sightline.model.text_config import TextConfig
+from sightline.text._kernels import DONE, WHOLE, CharTables, RowSink, TermSink, Texts, classify, fill_slots, scan_rows
+from sightline.text.arrow_rows import byte_rows, frozen
+from sightline.text.dictionary import TermDictionary, dictionary_of, hash_key, table_size
+from sightline.text.term_batch import TermBatch, renumber, saturated
+
+U8 = npt.NDArray[np.uint8]
+I64 = npt.NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
+_BETWEEN = "\U0010ffff"
+_FIRST_TERMS = 4096
+
+
+@cache
+def char_tables() -> CharTables:
+    """The Unicode tables with their ASCII shortcut."""
+    unicode = tables()
+    ascii_map = np.zeros(256, np.uint8)
+    for code in range(128):
+        char = chr(code)
+        if char.isalnum() or char == "_":
+            ascii_map[code] = ord(char.lower())
+        elif char in "#@":
+            ascii_map[code] = 1
+    return CharTables(*unicode, frozen(ascii_map))
+
+
+def tokenise(
+    texts: pa.Array | pa.ChunkedArray, config: TextConfig | None = None, seed: int = 0, hash_bits: int = 64
+) -> TermBatch:
+    """Terms of every row (valid UTF-8, no nulls) of a string or large_string column.
+
+    Parameters
+    ----------
+    texts : pa.StringArray, pa.LargeStringArray or ChunkedArray
+    config : TextConfig, optional
+        Stop words and stemmer; plain by default.
+    seed : int
+        Seed of the term hashes, one per store.
+    hash_bits : int
+        Bits of a hash kept; below 64 only to force collisions in tests.
+    """
+    config = config or TextConfig()
+    data, offsets = byte_rows(texts)
+    kinds = np.empty(offsets.size - 1, np.uint8)
+    classify(char_tables(), data, offsets, kinds)
+    whole_data, whole_offsets = _normalised(data, offsets, np.flatnonzero(kinds == WHOLE))
+    source = Texts(data, offsets, frozen(kinds), whole_data, whole_offsets)
+    rows, sink = _scan(source, hash_key(seed, hash_bits))
+    dictionary = dictionary_of(sink)
+    if not config.is_plain:
+        remap, dictionary = _read_terms(dictionary, config, seed, hash_bits)
+        rows = renumber(rows.offsets, rows.ids, rows.counts, remap, len(dictionary))
+    return TermBatch(rows.offsets, rows.ids, saturated(rows.counts), rows.words, dictionary)
+
+
+def _normalised(data: U8, offsets: I64, rows: npt.NDArray[np.intp]) -> tuple[U8, I64]:
+    """Normalised bytes of some rows and where each begins."""
+    parts = []
+    raw = data.data
+    for start, end in zip(offsets[rows].tolist(), offsets[rows + 1].tolist(), strict=True):
+        parts.append(str(raw[start:end], "utf-8").replace(_BETWEEN, " "))
+    encoded = [part.encode() for part in normalise_many(parts)]
+    ends = np.cumsum(np.fromiter((len(part) for part in encoded), np.int64, len(encoded)))
+    joined = np.frombuffer(b"".join(encoded), np.uint8)
+    return frozen(joined), frozen(np.concatenate((np.zeros(1, np.int64), ends)))
+
+
+def normalise_many(texts: list[str]) -> list[str]:
+    """Normalise texts without U+10FFFF in one call."""
+    return normalise(_BETWEEN.join(texts)).split(_BETWEEN) if texts else []
+
+
+def _scan(source: Texts, key: tuple[np.uint64, np.uint64]) -> tuple[RowSink, TermSink]:
+    """Run the kernel, growing what is full."""
+    count = source.kinds.size
+    longest = max(_longest(source.offsets), _longest(source.whole_offsets))
+    total = int(source.offsets[-1] - source.offsets[0]) + source.whole_data.size
+    terms = _FIRST_TERMS + longest
+    sink = TermSink(
+        np.empty(terms, np.int64), np.zeros(terms + 1, np.int64), np.empty(8 * _FIRST_TERMS + 3 * longest, np.uint8),
+        np.full(table_size(terms), -1, np.int32), np.zeros(1, np.int64),
+    )  # fmt: skip
+    nnz = total // 6 + longest
+    rows = RowSink(
+        np.zeros(count + 1, np.int64), np.empty(nnz, np.int32), np.empty(nnz, np.int32),
+        np.zeros(count, np.int32), np.full(terms, -1, np.int64),
+    )  # fmt: skip
+    run, spans, state = np.empty(2 * longest, np.uint8), np.empty(3 * longest, np.int64), np.zeros(3, np.int64)
+    while scan_rows(char_tables(), source, sink, rows, run, spans, state, key) != DONE:
+        rows, sink = _grown(rows, sink, int(state[1]), longest)
+    used = int(state[1])
+    return rows._replace(ids=rows.ids[:used].copy(), counts=rows.counts[:used].copy()), sink
+
+
+def _longest(offsets: I64) -> int:
+    return int(np.diff(offsets).max(initial=0))
+
+
+def _grown(rows: RowSink, sink: TermSink, postings: int, longest: int) -> tuple[RowSink, TermSink]:
+    """Buffers with room for at least one more row; what has room already is kept."""
+    if postings + longest > rows.ids.size:
+        wanted = 2 * rows.ids.size + longest
+        rows = rows._replace(ids=_resized(rows.ids, wanted, 0), counts=_resized(rows.counts, wanted, 0))
+    terms = int(sink.size[0])
+    used = int(sink.offsets[terms])
+    if terms + longest > sink.hashes.size:
+        wanted = 2 * sink.hashes.size + longest
+        hashes, offsets = _resized(sink.hashes, wanted, 0), _resized(sink.offsets, wanted + 1, 0)
+        slots = np.full(table_size(wanted), -1, np.int32)
+        fill_slots(frozen(hashes[:terms]), slots)
+        sink = sink._replace(hashes=hashes, offsets=offsets, slots=slots)
+        rows = rows._replace(place=_resized(rows.place, wanted, -1))
+    if used + 3 * longest > sink.data.size:
+        sink = sink._replace(data=_resized(sink.data, 2 * sink.data.size + 3 * longest, 0))
+    return rows, sink
+
+
+def _resized(array: npt.NDArray[T], size: int, rest: int) -> npt.NDArray[T]:
+    larger = np.full(size, rest, array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
+def _read_terms(
+    dictionary: TermDictionary, config: TextConfig, seed: int, hash_bits: int
+) -> tuple[npt.NDArray[np.int32], TermDictionary]:
+    """Stop words and stems: new number of each term (-1 dropped) and the new dictionary."""
+    read = config.reader()
+    numbers: dict[str, int] = {}
+    remap = np.full(len(dictionary), -1, np.int32)
+    for i, term in enumerate(dictionary.strings().to_pylist()):
+        wanted = term if term[0] in "#@" else read(term)
+        if wanted is not None:
+            remap[i] = numbers.setdefault(wanted, len(numbers))
+    return remap, TermDictionary.from_strings(list(numbers), seed, hash_bits)

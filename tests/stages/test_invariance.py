@@ -1,0 +1,106 @@
+"""Answers equal the oracle whatever the partitioner, index, workers, cut into batches, merging and reopening."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sightline as sl
+from sightline.index.registry import NEAREST_INDEXES, OBJECT_INDEXES, STANDING_INDEXES
+from sightline.partition import PARTITIONERS
+from sightline.stages.compile import Indexes
+from sightline.testing import StandingOracle
+from tests.stages import worlds
+from tests.stages.worlds import Deployment, check_search, check_standing
+
+deployments = st.fixed_dictionaries({
+    "partitioner": st.sampled_from(sorted(PARTITIONERS)), "workers": st.sampled_from([1, 2, 3, 5]),
+    "lateness_us": st.sampled_from([0, 5 * worlds.SECOND]), "hash_bits": st.sampled_from([64, 8, 1]),
+    "indexes": st.builds(Indexes, st.sampled_from(sorted(STANDING_INDEXES)), st.sampled_from(sorted(NEAREST_INDEXES)),
+                         st.sampled_from(sorted(OBJECT_INDEXES))),
+})
+snapshots = st.one_of(
+    st.builds(lambda q, last, limit: sl.RangeQuery(q.keywords, q.region, last=last, limit=limit), worlds.ranges,
+              st.sampled_from([None, timedelta(seconds=4), timedelta(days=1)]), st.sampled_from([None, 1, 3])),
+    st.builds(lambda q, last: sl.NearestQuery(q.keywords, q.at, q.k, last=last), worlds.nearests,
+              st.sampled_from([None, timedelta(seconds=4)])),
+    st.builds(lambda q, last: sl.TopTermsQuery(q.region, q.k, last=last), worlds.top_terms,
+              st.sampled_from([None, timedelta(seconds=4)])),
+)
+
+
+@settings(max_examples=150)
+@given(
+    deployments, st.lists(st.lists(worlds.rows, max_size=12), min_size=1, max_size=5),
+    st.lists(worlds.subscriptions, max_size=6), st.lists(snapshots, min_size=1, max_size=4),
+    st.sets(st.integers(0, 4)), st.sets(st.integers(0, 4)),
+)
+def test_every_answer_equals_the_oracle(how, batches, subscriptions, queries, merge_after, reopen_after):
+    with worlds.new_folder() as folder:
+        deployment = Deployment(Path(folder) / "store", **how)
+        oracle = StandingOracle(lateness_us=how["lateness_us"])
+        known = {}
+        for number, batch in enumerate(batches):
+            for i, registered in enumerate(subscriptions):
+                if registered.at == number:
+                    empty = oracle.high_us is None
+                    ttl = None if registered.ttl_s is None or empty else timedelta(seconds=registered.ttl_s)
+                    deployment.registry.subscribe(registered.query, f"s{i}", None, ttl, False)
+                    oracle.subscribe(f"s{i}", registered.query.to_dict(), ttl_us=None if ttl is None else ttl // timedelta(microseconds=1))
+                    known[f"s{i}"] = registered
+                elif registered.until == number and f"s{i}" in known:
+                    deployment.registry.unsubscribe([f"s{i}"])
+                    oracle.unsubscribe(f"s{i}")
+            version = deployment.feed(batch)
+            oracle.feed(batch, batch=version)
+            if number in merge_after:
+                deployment.merge()
+            if number in reopen_after:
+                deployment.reopen()
+        check_standing(deployment, oracle, known)
+        for query in queries:
+            check_search(deployment, oracle, query)
+        deployment.merge()
+        check_standing(deployment, oracle, known)
+        for query in queries:
+            check_search(deployment, oracle, query)
+
+
+@settings(max_examples=60)
+@given(st.lists(worlds.rows, min_size=2, max_size=24), st.lists(worlds.subscriptions, min_size=1, max_size=4), st.data())
+def test_the_cut_into_batches_does_not_matter(rows, subscriptions, data):
+    """In time order, whatever the cut: matches, nearest state and reports are those of one batch per row."""
+    rows = sorted(rows, key=lambda row: row["ts_us"])
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1))))
+    answers = []
+    for places in (cuts, list(range(1, len(rows)))):
+        with worlds.new_folder() as folder:
+            deployment = Deployment(Path(folder) / "store")
+            for i, registered in enumerate(subscriptions):
+                deployment.registry.subscribe(registered.query, f"s{i}", None, None, False)
+            for low, high in zip([0, *places], [*places, len(rows)], strict=True):
+                deployment.feed(rows[low:high])
+            book, results = deployment.batches.book, deployment.results
+            book.refresh()
+            got = []
+            for i, registered in enumerate(subscriptions):
+                nums = book.numbers(f"s{i}")
+                kind = registered.query.to_dict()["kind"]
+                table = {"range": lambda n=nums: results.matches("s", n), "nearest": lambda n=nums: results.nearest(n[-1]),
+                         "top_terms": lambda n=nums: results.reports(n)}[kind]()
+                kept = [name for name in table.column_names if name != "batch"]
+                got.append(sorted(map(repr, table.select(kept).to_pylist())))
+            answers.append(got)
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("partitioner", sorted(PARTITIONERS))
+def test_an_empty_store_answers_with_nothing(tmp_path, partitioner):
+    deployment = Deployment(tmp_path / "store", partitioner=partitioner)
+    for query in (sl.RangeQuery("", sl.Box(-180, -90, 180, 90)), sl.NearestQuery("x", (0, 0), 3)):
+        assert deployment.searcher.answer(query)[0].num_rows == 0
+    assert deployment.searcher.answer(sl.TopTermsQuery(sl.Circle(0, 0, 10), 3))[0].column_names == ["term", "count"]
