@@ -1,13 +1,13 @@
 """Sightline watches and searches streams of geo-tagged, time-stamped text, on Spark, from Python.
 
-    import sightline as sl
+import sightline as sl
 
-    with sl.open("store/") as engine:
-        engine.load("posts.parquet")
-        engine.search(sl.RangeQuery("flood AND rescue", sl.Box(-95.8, 29.5, -95.0, 30.1), last="72h"))
+with sl.open("store/") as engine:
+    engine.load("posts.parquet")
+    engine.search(sl.RangeQuery("flood AND rescue", sl.Box(-95.8, 29.5, -95.0, 30.1), last="72h"))
 """
 
-from sightline.engine import Engine, open  # noqa: A004
+from sightline.engine import Engine, open
 from sightline.model.errors import (
     BadConfig,
     BadExpression,
@@ -35,8 +35,32 @@ from sightline.model.text_config import TextConfig
 __version__ = "0.1.0"
 
 __all__ = [
-    "BadConfig", "BadExpression", "BadQuery", "BadSource", "Box", "Circle", "CorruptFile", "DuplicateSubscription",
-    "Engine", "IncompatibleStore", "NearestQuery", "NotAStore", "Polygon", "RangeQuery", "Result", "RunFailed",
-    "SightlineError", "Space", "StoreBusy", "StoreFull", "Subscription", "TextConfig", "TopTermsQuery", "UnknownPlugin",
-    "UnknownSubscription", "all_of", "any_of", "open",
+    "BadConfig",
+    "BadExpression",
+    "BadQuery",
+    "BadSource",
+    "Box",
+    "Circle",
+    "CorruptFile",
+    "DuplicateSubscription",
+    "Engine",
+    "IncompatibleStore",
+    "NearestQuery",
+    "NotAStore",
+    "Polygon",
+    "RangeQuery",
+    "Result",
+    "RunFailed",
+    "SightlineError",
+    "Space",
+    "StoreBusy",
+    "StoreFull",
+    "Subscription",
+    "TextConfig",
+    "TopTermsQuery",
+    "UnknownPlugin",
+    "UnknownSubscription",
+    "all_of",
+    "any_of",
+    "open",
 ]

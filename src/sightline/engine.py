@@ -27,7 +27,7 @@ from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
 from sightline.partition import routing_class
-from sightline.stages.batch import BatchReport, Batches, leaf_objects
+from sightline.stages.batch import Batches, BatchReport, leaf_objects
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.maintain import Maintenance
 from sightline.stages.mapped import FILES
@@ -48,10 +48,18 @@ OnBatch = Callable[[BatchReport], None]
 _KEEP: Any = object()  # "what is omitted stays as stored"
 
 
-def open(  # noqa: A001  (the public name; `sl.open` reads as it should)
-    path: str | Path, spark: SparkSession | None = None, *, workers: int | None = None, partitioner: str | None = None,
-    balance: str | None = None, lateness: str | timedelta | None = None, ahead: str | timedelta | None = _KEEP,
-    retention: str | timedelta | None = None, keep_objects: bool | None = None, space: Space | None = None,
+def open(
+    path: str | Path,
+    spark: SparkSession | None = None,
+    *,
+    workers: int | None = None,
+    partitioner: str | None = None,
+    balance: str | None = None,
+    lateness: str | timedelta | None = None,
+    ahead: str | timedelta | None = _KEEP,
+    retention: str | timedelta | None = None,
+    keep_objects: bool | None = None,
+    space: Space | None = None,
     text: TextConfig | None = None,
 ) -> Engine:
     """Open a store, or create it at a path that does not exist.
@@ -74,19 +82,26 @@ def open(  # noqa: A001  (the public name; `sl.open` reads as it should)
     if partitioner is not None:
         routing_class(partitioner)
     given: dict[str, Any] = {
-        "workers": workers, "partitioner": partitioner, "balance": balance, "keep_objects": keep_objects,
+        "workers": workers,
+        "partitioner": partitioner,
+        "balance": balance,
+        "keep_objects": keep_objects,
         "lateness_us": None if lateness is None else duration_us(lateness, "lateness", allow_zero=True),
     }
     given = {name: value for name, value in given.items() if value is not None}
     if ahead is not _KEEP:
         given["ahead_us"] = None if ahead is None else duration_us(ahead, "ahead", allow_zero=True)
-    fresh = StoreConfig(seed=secrets.randbits(63), **{**given, **({} if space is None else {"space": space}),
-                                                     **({} if text is None else {"text": text})})
+    fresh = StoreConfig(
+        seed=secrets.randbits(63),
+        **{**given, **({} if space is None else {"space": space}), **({} if text is None else {"text": text})},
+    )
     store = Store.open_or_create(path, fresh)
     for name, value in (("space", space), ("text", text)):
         if value is not None and value != getattr(store.config, name):
             raise IncompatibleStore(
-                f"the store was made with another {name}", value=value.to_dict(), allowed=str(getattr(store.config, name).to_dict()),
+                f"the store was made with another {name}",
+                value=value.to_dict(),
+                allowed=str(getattr(store.config, name).to_dict()),
                 hint=f"leave {name}= out, or make a new store",
             )
     changed = StoreConfig.from_dict({**store.config.to_dict(), **given})
@@ -111,7 +126,9 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -136,8 +153,13 @@ class Engine:
 
     # --- writing: load and run -------------------------------------------------------------------------------------
 
-    def load(self, source: DataFrame | pa.Table | str | Path, columns: Mapping[str, str] | None = None, *,
-             on_batch: OnBatch | None = None) -> dict[str, Any]:
+    def load(
+        self,
+        source: DataFrame | pa.Table | str | Path,
+        columns: Mapping[str, str] | None = None,
+        *,
+        on_batch: OnBatch | None = None,
+    ) -> dict[str, Any]:
         """Bring a one-shot source in, through the same pipeline as a stream; returns what was counted."""
         from sightline.spark.runs import start_once
         from sightline.spark.sources import chunks
@@ -149,8 +171,14 @@ class Engine:
                 raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
             parts = chunks(source, self.spark, columns, self._store.path / "staging")
             try:
-                run = start_once(parts.frames, "load", uuid.uuid4().hex, self._pipeline(), self._after(on_batch, totals),
-                                 lambda: None)
+                run = start_once(
+                    parts.frames,
+                    "load",
+                    uuid.uuid4().hex,
+                    self._pipeline(),
+                    self._after(on_batch, totals),
+                    lambda: None,
+                )
                 try:
                     run.await_termination()
                 except BaseException:  # Ctrl-C included: the batch in flight still commits
@@ -162,15 +190,27 @@ class Engine:
             self._end()
         return totals
 
-    def run(self, source: DataFrame | pa.Table | str | Path, name: str = "default", trigger: str | timedelta = "0s",
-            sinks: Sequence[object] = (), columns: Mapping[str, str] | None = None, *, on_batch: OnBatch | None = None) -> Run:
+    def run(
+        self,
+        source: DataFrame | pa.Table | str | Path,
+        name: str = "default",
+        trigger: str | timedelta = "0s",
+        sinks: Sequence[object] = (),
+        columns: Mapping[str, str] | None = None,
+        *,
+        on_batch: OnBatch | None = None,
+    ) -> Run:
         """Start a stream; started again under its name, it goes on where it was. Returns a handle."""
         from sightline.spark.runs import start_once, start_stream
         from sightline.spark.sources import chunks
 
         if sinks:
-            raise BadConfig("sinks are not available yet", value=[type(sink).__name__ for sink in sinks], allowed="()",
-                            hint="read the committed results: matches, nearest, reports")
+            raise BadConfig(
+                "sinks are not available yet",
+                value=[type(sink).__name__ for sink in sinks],
+                allowed="()",
+                hint="read the committed results: matches, nearest, reports",
+            )
         if not name or not all(c.isalnum() or c in "-_." for c in name) or name.startswith("."):
             raise BadConfig("bad name of a run", value=name, allowed="letters, digits, '-', '_' and '.'")
         self._begin()
@@ -181,8 +221,12 @@ class Engine:
                 run = start_stream(source, name, checkpoint, trigger, columns, self._pipeline(), after, self._end)  # type: ignore[arg-type]
             else:
                 parts = chunks(source, self.spark, columns, self._store.path / "staging")
-                run = start_once(parts.frames, name, self._run_id(name), self._pipeline(), after,
-                                 lambda: (parts.remove_staged(), self._end())[1])
+
+                def release() -> None:
+                    parts.remove_staged()
+                    self._end()
+
+                run = start_once(parts.frames, name, self._run_id(name), self._pipeline(), after, release)
         except BaseException:
             self._end()
             raise
@@ -191,19 +235,29 @@ class Engine:
 
     # --- subscriptions ---------------------------------------------------------------------------------------------
 
-    def subscribe(self, query: Query, id: str | None = None, start: datetime | str | None = None,  # noqa: A002
-                  ttl: str | timedelta | None = None, replace: bool = False) -> Subscription:
+    def subscribe(
+        self,
+        query: Query,
+        id: str | None = None,
+        start: datetime | str | None = None,
+        ttl: str | timedelta | None = None,
+        replace: bool = False,
+    ) -> Subscription:
         """Register a standing query; it sees every batch planned from now on."""
         return self._registry.subscribe(query, id, start, ttl, replace)
 
-    def subscribe_many(self, queries: pa.Table | DataFrame | Iterable[Query], start: datetime | str | None = None,
-                       ttl: str | timedelta | None = None) -> Result:
+    def subscribe_many(
+        self,
+        queries: pa.Table | DataFrame | Iterable[Query],
+        start: datetime | str | None = None,
+        ttl: str | timedelta | None = None,
+    ) -> Result:
         """Register many at once, all or nothing; returns their ids (column ``id``)."""
         to_arrow = getattr(queries, "toArrow", None)
         table = to_arrow() if to_arrow is not None else queries
         return Result(pa.table({"id": self._registry.subscribe_many(table, start, ttl)}))
 
-    def unsubscribe(self, id: str | Iterable[str]) -> None:  # noqa: A002
+    def unsubscribe(self, id: str | Iterable[str]) -> None:
         """Drop one or several subscriptions; their results stay."""
         self._registry.unsubscribe([id] if isinstance(id, str) else list(id))
 
@@ -223,19 +277,19 @@ class Engine:
 
     # --- results ---------------------------------------------------------------------------------------------------
 
-    def matches(self, id: str, since_batch: int | None = None) -> Result:  # noqa: A002
+    def matches(self, id: str, since_batch: int | None = None) -> Result:
         """Committed matches of a range subscription, by batch."""
         return Result(self._results.matches(id, self._numbers(id), since_batch))
 
-    def nearest(self, id: str) -> Result:  # noqa: A002
+    def nearest(self, id: str) -> Result:
         """The current k nearest of a nearest subscription, by rank."""
         return Result(self._results.nearest(self._numbers(id)[-1]))
 
-    def nearest_events(self, id: str) -> Result:  # noqa: A002
+    def nearest_events(self, id: str) -> Result:
         """What entered and left a nearest subscription, by batch."""
         return Result(self._results.nearest_events(self._numbers(id)))
 
-    def reports(self, id: str) -> Result:  # noqa: A002
+    def reports(self, id: str) -> Result:
         """Reports of a top-terms subscription, by window."""
         return Result(self._results.reports(self._numbers(id)))
 
@@ -316,7 +370,9 @@ class Engine:
             swapped = counters.get("rejects: latitude out of range", 0)
             if swapped * 100 > seen:
                 warnings.warn(
-                    f"{swapped} of {seen} rows have |lat| > 90: are lon and lat swapped? They are in rejects()", stacklevel=2)
+                    f"{swapped} of {seen} rows have |lat| > 90: are lon and lat swapped? They are in rejects()",
+                    stacklevel=2,
+                )
             if self._maintenance is not None:
                 self._maintenance.nudge()
             if on_batch is not None:

@@ -50,5 +50,4 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel(function: F) -> F:
     """Compile a function over flat arrays; arguments are arrays and scalars only."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[return-value]

@@ -1,15 +1,11 @@
 """The synthetic source through Spark, and its offsets without it."""
 
-import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-import sightline
 from sightline.generate import PostGenerator
 from sightline.model.errors import BadConfig
 from sightline.spark.synthetic import FORMAT, Options, SyntheticStream, cut, register
@@ -82,26 +78,15 @@ def test_cut_covers_every_row_once() -> None:
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    source = str(Path(sightline.__file__).parents[1])
-    os.environ["PYTHONPATH"] = os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("synthetic")
-        .config("spark.pyspark.python", sys.executable)
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        .getOrCreate()
-    )
-    register(session)
-    yield session
-    session.stop()
+def synthetic(spark: SparkSession) -> SparkSession:
+    """The session, knowing the format."""
+    register(spark)
+    return spark
 
 
 @pytest.mark.spark
-def test_rows_through_spark_equal_the_generator(spark: SparkSession) -> None:
-    read = spark.read.format(FORMAT).option("rows", 9000).option("seed", 5).option("partitions", 3)
+def test_rows_through_spark_equal_the_generator(synthetic: SparkSession) -> None:
+    read = synthetic.read.format(FORMAT).option("rows", 9000).option("seed", 5).option("partitions", 3)
     got = read.option("languages", "en").load().toArrow().sort_by("id")
     want = PostGenerator(5, languages=("en",)).table(9000).sort_by("id")
     assert got["ts"].cast(want.schema.field("ts").type).equals(want["ts"])
@@ -109,11 +94,11 @@ def test_rows_through_spark_equal_the_generator(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_a_stream_reads_every_row_once_and_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_reads_every_row_once_and_goes_on_after_a_restart(synthetic: SparkSession, tmp_path: Path) -> None:
     seen: list[tuple[int, list[str]]] = []
 
     def run(rows: int) -> None:
-        source = spark.readStream.format(FORMAT).option("languages", "en").option("rowsPerBatch", 400)
+        source = synthetic.readStream.format(FORMAT).option("languages", "en").option("rowsPerBatch", 400)
         query = (
             source.option("rows", rows)
             .load()

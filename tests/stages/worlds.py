@@ -28,29 +28,72 @@ SECOND = 1_000_000
 WORDS = ["flood", "boat", "rescue", "calm", "#flood", "東京", "Noël"]
 LONS = [-180.0, 180.0, 179.95, -179.95, 0.0, 10.0, 10.5]
 LATS = [-90.0, 90.0, 0.0, 0.5, 45.0]
-SCHEMA = pa.schema([("id", pa.string()), ("lon", pa.float64()), ("lat", pa.float64()),
-                    ("ts", pa.timestamp("us", tz="UTC")), ("text", pa.string())])
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("lon", pa.float64()),
+        ("lat", pa.float64()),
+        ("ts", pa.timestamp("us", tz="UTC")),
+        ("text", pa.string()),
+    ]
+)
 
-expressions = st.sampled_from([
-    "", "flood", "flood boat", "flood OR calm", "flood AND (boat OR rescue)", "flood AND NOT calm", "#flood", "東京",
-    "noël OR (boat AND NOT (rescue calm))",
-])
-regions = st.sampled_from([
-    sl.Box(-180, -90, 180, 90), sl.Box(0, 0, 0, 0), sl.Box(0, 0, 10, 0.5), sl.Box(179, -10, -179, 50), sl.Box(180, -90, 180, 90),
-    sl.Circle(0, 0, 0), sl.Circle(180, 0, 20_000), sl.Circle(50, 89.9, 50_000), sl.Circle(10, 0.2, 60_000), sl.Circle(0, 0, 3e7),
-    sl.Polygon([(-1, -1), (11, -1), (11, 1), (-1, 1)], holes=[[(9.5, -0.5), (10.2, -0.5), (10.2, 0.2), (9.5, 0.2)]]),
-])
+expressions = st.sampled_from(
+    [
+        "",
+        "flood",
+        "flood boat",
+        "flood OR calm",
+        "flood AND (boat OR rescue)",
+        "flood AND NOT calm",
+        "#flood",
+        "東京",
+        "noël OR (boat AND NOT (rescue calm))",
+    ]
+)
+regions = st.sampled_from(
+    [
+        sl.Box(-180, -90, 180, 90),
+        sl.Box(0, 0, 0, 0),
+        sl.Box(0, 0, 10, 0.5),
+        sl.Box(179, -10, -179, 50),
+        sl.Box(180, -90, 180, 90),
+        sl.Circle(0, 0, 0),
+        sl.Circle(180, 0, 20_000),
+        sl.Circle(50, 89.9, 50_000),
+        sl.Circle(10, 0.2, 60_000),
+        sl.Circle(0, 0, 3e7),
+        sl.Polygon(
+            [(-1, -1), (11, -1), (11, 1), (-1, 1)], holes=[[(9.5, -0.5), (10.2, -0.5), (10.2, 0.2), (9.5, 0.2)]]
+        ),
+    ]
+)
 ranges = st.builds(sl.RangeQuery, expressions, regions)
 nearests = st.builds(
-    sl.NearestQuery, expressions, at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)), k=st.sampled_from([1, 2, 5, 60]))
+    sl.NearestQuery,
+    expressions,
+    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
+    k=st.sampled_from([1, 2, 5, 60]),
+)
 seconds = st.sampled_from([1, 2, 3, 5, 7, 12])
 top_terms = st.builds(
-    lambda region, k, window, every: sl.TopTermsQuery(region, k, window=timedelta(seconds=window), every=timedelta(seconds=every)),
-    regions, st.sampled_from([1, 3, 50]), seconds, seconds)
-rows = st.fixed_dictionaries({
-    "id": st.sampled_from(["a", "b", "ä", "c1", "c10"]), "lon": st.sampled_from(LONS), "lat": st.sampled_from(LATS),
-    "ts_us": st.integers(0, 40).map(lambda s: s * SECOND), "text": st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
-})
+    lambda region, k, window, every: sl.TopTermsQuery(
+        region, k, window=timedelta(seconds=window), every=timedelta(seconds=every)
+    ),
+    regions,
+    st.sampled_from([1, 3, 50]),
+    seconds,
+    seconds,
+)
+rows = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(["a", "b", "ä", "c1", "c10"]),
+        "lon": st.sampled_from(LONS),
+        "lat": st.sampled_from(LATS),
+        "ts_us": st.integers(0, 40).map(lambda s: s * SECOND),
+        "text": st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -64,8 +107,12 @@ class Registered:
 
 
 subscriptions = st.builds(
-    Registered, st.one_of(ranges, nearests, top_terms), st.integers(0, 3), st.sampled_from([None, None, 3, 15]),
-    st.sampled_from([None, None, None, 2, 4]))
+    Registered,
+    st.one_of(ranges, nearests, top_terms),
+    st.integers(0, 3),
+    st.sampled_from([None, None, 3, 15]),
+    st.sampled_from([None, None, None, 2, 4]),
+)
 
 
 @dataclass
@@ -80,8 +127,14 @@ class Deployment:
     indexes: Indexes = field(default_factory=Indexes)
 
     def __post_init__(self) -> None:
-        config = StoreConfig(seed=3, workers=self.workers, partitioner=self.partitioner, lateness_us=self.lateness_us,
-                             hash_bits=self.hash_bits, ahead_us=None)
+        config = StoreConfig(
+            seed=3,
+            workers=self.workers,
+            partitioner=self.partitioner,
+            lateness_us=self.lateness_us,
+            hash_bits=self.hash_bits,
+            ahead_us=None,
+        )
         self._use(Store.create(self.folder, config, durable=False))
         self.number = 0
 
@@ -133,26 +186,46 @@ def check_standing(deployment: Deployment, oracle: StandingOracle, known: dict[s
         nums = book.numbers(id_)
         kind = registered.query.to_dict()["kind"]
         if kind == "range":
-            got = [(r["batch"], r["object_id"], us(r["ts"]), r["lon"], r["lat"], r["text"])
-                   for r in deployment.results.matches(id_, nums).to_pylist()]
-            want = [(m.batch, m.row["id"], m.row["ts_us"], m.row["lon"], m.row["lat"], m.row["text"]) for m in oracle.matches_of(id_)]
+            got = [
+                (r["batch"], r["object_id"], us(r["ts"]), r["lon"], r["lat"], r["text"])
+                for r in deployment.results.matches(id_, nums).to_pylist()
+            ]
+            want = [
+                (m.batch, m.row["id"], m.row["ts_us"], m.row["lon"], m.row["lat"], m.row["text"])
+                for m in oracle.matches_of(id_)
+            ]
             assert sorted(got) == sorted(want), (id_, registered)
         elif kind == "nearest":
-            got = [(r["rank"], r["object_id"], r["distance_m"], us(r["ts"]), r["text"])
-                   for r in deployment.results.nearest(nums[-1]).to_pylist()]
-            want = [(rank, row["id"], mm / 1000, row["ts_us"], row["text"])
-                    for rank, (mm, row) in enumerate(oracle.nearest_of(id_), start=1)]
+            got = [
+                (r["rank"], r["object_id"], r["distance_m"], us(r["ts"]), r["text"])
+                for r in deployment.results.nearest(nums[-1]).to_pylist()
+            ]
+            want = [
+                (rank, row["id"], mm / 1000, row["ts_us"], row["text"])
+                for rank, (mm, row) in enumerate(oracle.nearest_of(id_), start=1)
+            ]
             assert got == want, (id_, registered)
-            got = [(r["batch"], r["event"], r["rank"], r["object_id"], r["distance_m"], us(r["ts"]))
-                   for r in deployment.results.nearest_events(nums).to_pylist()]
-            want = [(e.batch, e.event, e.rank, e.row["id"], e.distance_mm / 1000, e.row["ts_us"])
-                    for batch in oracle.batches for e in batch.nearest_events if e.subscription == id_]
+            got = [
+                (r["batch"], r["event"], r["rank"], r["object_id"], r["distance_m"], us(r["ts"]))
+                for r in deployment.results.nearest_events(nums).to_pylist()
+            ]
+            want = [
+                (e.batch, e.event, e.rank, e.row["id"], e.distance_mm / 1000, e.row["ts_us"])
+                for batch in oracle.batches
+                for e in batch.nearest_events
+                if e.subscription == id_
+            ]
             assert got == want, (id_, registered)
         else:
-            got = [(us(r["window_end"]), r["rank"], r["term"], r["count"]) for r in deployment.results.reports(nums).to_pylist()]
+            got = [
+                (us(r["window_end"]), r["rank"], r["term"], r["count"])
+                for r in deployment.results.reports(nums).to_pylist()
+            ]
             want = [(r.window_end, r.rank, r.term, r.count) for r in oracle.reports_of(id_)]
             assert got == sorted(want), (id_, registered)
-    expired = [(e["batch"], e["subscription_id"]) for e in deployment.results.events().to_pylist() if e["event"] == "expired"]
+    expired = [
+        (e["batch"], e["subscription_id"]) for e in deployment.results.events().to_pylist() if e["event"] == "expired"
+    ]
     assert sorted(expired) == sorted((batch.batch, id_) for batch in oracle.batches for id_ in batch.expired)
     late = deployment.store.commits.snapshot().counters.get("late", 0)
     assert late == sum(len(batch.late) for batch in oracle.batches)
@@ -167,7 +240,9 @@ def check_search(deployment: Deployment, oracle: StandingOracle, query: Query) -
         assert [(row["term"], row["count"]) for row in got] == want, query
     elif isinstance(query, sl.NearestQuery):
         assert [(row["distance_m"], row["id"], us(row["ts"]), row["text"]) for row in got] == [
-            (mm / 1000, row["id"], row["ts_us"], row["text"]) for mm, row in want], query
+            (mm / 1000, row["id"], row["ts_us"], row["text"]) for mm, row in want
+        ], query
     else:
         assert [(row["id"], us(row["ts"]), row["lon"], row["lat"], row["text"]) for row in got] == [
-            (row["id"], row["ts_us"], row["lon"], row["lat"], row["text"]) for row in want], query
+            (row["id"], row["ts_us"], row["lon"], row["lat"], row["text"]) for row in want
+        ], query

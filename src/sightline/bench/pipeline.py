@@ -27,8 +27,15 @@ DROP_TOP = 100  # the most frequent words are no keywords: mix N
 AREA = 0.0001  # of the space: 0.01 %
 
 
-def run(queries: int = 200_000, batch_rows: int = 200_000, batches: int = 10, rounds: int = 5, workers: int | None = None,
-        seed: int = 7, quick: bool = False) -> dict[str, Any]:
+def run(
+    queries: int = 200_000,
+    batch_rows: int = 200_000,
+    batches: int = 10,
+    rounds: int = 5,
+    workers: int | None = None,
+    seed: int = 7,
+    quick: bool = False,
+) -> dict[str, Any]:
     """Measure; ``quick`` is one round of three small micro-batches with a tenth of the queries."""
     if quick:
         queries, batch_rows, batches, rounds = min(queries, 20_000), 50_000, 3, 1
@@ -37,8 +44,11 @@ def run(queries: int = 200_000, batch_rows: int = 200_000, batches: int = 10, ro
     try:
         files = folder / "posts"
         _write_posts(files, batch_rows, batches + 1, seed)
-        table = range_queries(PostGenerator(seed + 1).table(max(queries, 1000)), queries, area=AREA, seed=seed, drop_top=DROP_TOP)
-        ours, empty, seconds = [], [], []
+        table = range_queries(
+            PostGenerator(seed + 1).table(max(queries, 1000)), queries, area=AREA, seed=seed, drop_top=DROP_TOP
+        )
+        ours, empty = [], []
+        seconds: list[dict[str, float]] = []
         with sl.open(folder / "store", workers=workers, ahead=None) as engine:
             began = time.perf_counter()
             if queries:
@@ -51,14 +61,28 @@ def run(queries: int = 200_000, batch_rows: int = 200_000, batches: int = 10, ro
         speed, floor = statistics.median(ours), statistics.median(empty)
         phases = {name: round(statistics.median(report[name] for report in seconds), 4) for name in seconds[0]}
         return {
-            "params": {"queries": queries, "batch_rows": batch_rows, "batches": batches, "rounds": rounds, "workers": workers,
-                       "seed": seed, "drop_top": DROP_TOP, "area": AREA},
-            "metrics": {
-                "ratio": round(speed / floor, 4), "objects_per_s": round(speed), "empty_objects_per_s": round(floor),
-                "matches_per_object": round(totals.get("matches", 0) / totals["objects"], 4),
-                "register_s": round(registered, 2), **{f"{name}_s_per_batch": value for name, value in phases.items()},
+            "params": {
+                "queries": queries,
+                "batch_rows": batch_rows,
+                "batches": batches,
+                "rounds": rounds,
+                "workers": workers,
+                "seed": seed,
+                "drop_top": DROP_TOP,
+                "area": AREA,
             },
-            "rounds": {"objects_per_s": [round(rate) for rate in ours], "empty_objects_per_s": [round(rate) for rate in empty]},
+            "metrics": {
+                "ratio": round(speed / floor, 4),
+                "objects_per_s": round(speed),
+                "empty_objects_per_s": round(floor),
+                "matches_per_object": round(totals.get("matches", 0) / totals["objects"], 4),
+                "register_s": round(registered, 2),
+                **{f"{name}_s_per_batch": value for name, value in phases.items()},
+            },
+            "rounds": {
+                "objects_per_s": [round(rate) for rate in ours],
+                "empty_objects_per_s": [round(rate) for rate in empty],
+            },
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)

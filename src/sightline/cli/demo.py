@@ -108,7 +108,7 @@ def _stream(engine: Any, stream: Any, state: DemoState, path: Path, json: bool) 
 
 def _over(state: DemoState) -> bool:
     """Whether the time is up; a slow machine may still finish its first batch, or there would be nothing to show."""
-    patience = 0.0 if state.totals.batches else FIRST_BATCH
+    patience = 0.0 if state.totals.objects else FIRST_BATCH
     return state.elapsed >= state.seconds + patience
 
 

@@ -41,8 +41,15 @@ class BadQuery(SightlineError, ValueError):
 class BadExpression(BadQuery):
     """The caller must change the keyword expression; ``position`` counts characters from 0 where there is one."""
 
-    def __init__(self, what: str, *, position: int | None = None, value: object = None,
-                 allowed: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        position: int | None = None,
+        value: object = None,
+        allowed: str | None = None,
+        hint: str | None = None,
+    ) -> None:
         self.position = position
         where = "" if position is None else f" at position {position}"
         super().__init__(what + where, value=value, allowed=allowed, hint=hint)

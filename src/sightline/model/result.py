@@ -71,10 +71,14 @@ class Result:
         for row in self.to_pylist():
             lon, lat = row.pop("lon"), row.pop("lat")
             properties = json.loads(json.dumps(row, default=_json))
-            features.append({
-                "type": "Feature", "id": row.get(key), "geometry": {"type": "Point", "coordinates": [lon, lat]},
-                "properties": properties,
-            })
+            features.append(
+                {
+                    "type": "Feature",
+                    "id": row.get(key),
+                    "geometry": {"type": "Point", "coordinates": [lon, lat]},
+                    "properties": properties,
+                }
+            )
         return {"type": "FeatureCollection", "features": features}
 
 

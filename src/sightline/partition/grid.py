@@ -54,7 +54,9 @@ class GridRouting:
 
     def route_queries(self, block: QueryBlock) -> QueryRoutes:
         n = len(block.num)
-        stands = workers_of_boxes(block.piece_query, block.piece_box, self.bounds, SIDE, self.leaf_worker, n, self.workers)
+        stands = workers_of_boxes(
+            block.piece_query, block.piece_box, self.bounds, SIDE, self.leaf_worker, n, self.workers
+        )
         stands[block.kind == KIND_NEAREST] = True
         worker, query = np.nonzero(stands.T)
         return QueryRoutes(query.astype(np.int32), worker.astype(np.int32))

@@ -49,7 +49,11 @@ class Routing(Protocol):
 
     name: ClassVar[str]
     duplicates: ClassVar[bool]
-    workers: int
+
+    @property
+    def workers(self) -> int:
+        """How many workers the leaves are dealt to."""
+        ...
 
     @classmethod
     def start(cls, space: Space, workers: int) -> Self:

@@ -24,7 +24,10 @@ def routing_class(name: str) -> type[Routing]:
         return PARTITIONERS[name]
     except KeyError:
         raise UnknownPlugin(
-            "unknown partitioner", value=name, allowed=", ".join(sorted(PARTITIONERS)), hint="pass partitioner=NAME to open"
+            "unknown partitioner",
+            value=name,
+            allowed=", ".join(sorted(PARTITIONERS)),
+            hint="pass partitioner=NAME to open",
         ) from None
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sightline.model.errors import BadSource
-from sightline.stages.read import CORRUPT, GEOMETRY, REQUIRED
+from sightline.stages.read import GEOMETRY, REQUIRED
 
 NUMBERS = (T.DoubleType, T.FloatType, T.DecimalType, T.IntegerType, T.LongType, T.ShortType, T.ByteType)
 INSTANTS = (T.TimestampType, T.TimestampNTZType, T.StringType)
@@ -37,21 +37,25 @@ def canonical(frame: DataFrame, columns: Mapping[str, str] | None, *, untyped: b
     for name, column in source.items():
         if column not in types:
             raise BadSource(
-                f"the source has no column {column!r}", value=name, allowed=", ".join(sorted(types)),
+                f"the source has no column {column!r}",
+                value=name,
+                allowed=", ".join(sorted(types)),
                 hint=f'map it: columns={{"{name}": "..."}}',
             )
     selected = [_checked(name, source[name], types[source[name]], untyped) for name in wanted]
     if geometry:
-        column = F.col(_quoted(geometry))
+        point = F.col(_quoted(geometry))
         binary = isinstance(types[geometry], T.BinaryType)
-        selected.append((column if binary else F.call_function("st_asbinary", column)).alias(GEOMETRY))
+        selected.append((point if binary else F.call_function("st_asbinary", point)).alias(GEOMETRY))
     used = {*source.values(), *((geometry,) if geometry else ())}
     payload = [F.col(_quoted(name)) for name in types if name not in used and name not in REQUIRED]
     clash = [name for name in types if name in REQUIRED and name not in used]
     if clash:
         raise BadSource(
-            f"column {clash[0]!r} is mapped to another one and would come back as payload", value=names,
-            allowed="payload names other than " + ", ".join(REQUIRED), hint=f"drop or rename {clash[0]!r} in the source",
+            f"column {clash[0]!r} is mapped to another one and would come back as payload",
+            value=names,
+            allowed="payload names other than " + ", ".join(REQUIRED),
+            hint=f"drop or rename {clash[0]!r} in the source",
         )
     return frame.select(*selected, *payload)
 
@@ -66,7 +70,9 @@ def _geometry(names: dict[str, str], types: dict[str, T.DataType]) -> str | None
     if column not in types:
         raise BadSource(f"the source has no column {column!r}", value="geometry", allowed=", ".join(sorted(types)))
     if not (isinstance(types[column], T.BinaryType) or types[column].typeName().startswith(("geometry", "geography"))):
-        raise BadSource(f"column {column!r} has the wrong type", value=types[column].simpleString(), allowed="WKB or GEOMETRY")
+        raise BadSource(
+            f"column {column!r} has the wrong type", value=types[column].simpleString(), allowed="WKB or GEOMETRY"
+        )
     return column
 
 
@@ -85,7 +91,9 @@ def _checked(name: str, source: str, kind: T.DataType, untyped: bool) -> Column:
         return column.cast("string").alias(name)
     if not isinstance(kind, allowed):
         raise BadSource(
-            f"column {source!r} has the wrong type for {name}", value=kind.simpleString(), allowed=words,
+            f"column {source!r} has the wrong type for {name}",
+            value=kind.simpleString(),
+            allowed=words,
             hint=f"cast it in the source, for example col({source!r}).cast(...)",
         )
     if name in ("lon", "lat") and not isinstance(kind, (T.DoubleType, T.StringType)):
@@ -95,5 +103,3 @@ def _checked(name: str, source: str, kind: T.DataType, untyped: bool) -> Column:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-

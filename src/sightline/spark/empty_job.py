@@ -1,6 +1,6 @@
 """The empty job: what Spark and Python cost when nothing is done with the rows.
 
-The same source, an identity ``mapInArrow``, the same exchange by worker row by row, a counting ``mapInArrow``. Benchmarks
+The same source, an identity ``mapInArrow``, the exchange by worker row by row, a counting ``mapInArrow``. Benchmarks
 give the pipeline's speed as a ratio to this one, measured in the same run.
 """
 

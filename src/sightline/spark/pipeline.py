@@ -62,7 +62,11 @@ def _partition() -> int:
 def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
     for parcel in parcels:
         yield pa.RecordBatch.from_arrays(
-            [pa.array([parcel.worker], pa.int32()), pa.array([parcel.kind], pa.int32()), pa.array([bytes(parcel.blob)], pa.binary())],
+            [
+                pa.array([parcel.worker], pa.int32()),
+                pa.array([parcel.kind], pa.int32()),
+                pa.array([bytes(parcel.blob)], pa.binary()),
+            ],
             schema=_SCHEMA,
         )
 
@@ -70,5 +74,7 @@ def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
 def _from_arrow(batches: Batches) -> Iterator[Parcel]:
     for batch in batches:
         blobs = batch.column("blob")
-        for i, (worker, kind) in enumerate(zip(batch.column("worker").to_pylist(), batch.column("kind").to_pylist(), strict=True)):
+        for i, (worker, kind) in enumerate(
+            zip(batch.column("worker").to_pylist(), batch.column("kind").to_pylist(), strict=True)
+        ):
             yield Parcel(worker, kind, blobs[i].as_buffer())

@@ -19,14 +19,14 @@ from sightline.model.durations import duration_us
 from sightline.model.errors import RunFailed, SightlineError
 from sightline.spark.columns import canonical
 from sightline.spark.pipeline import execute
-from sightline.stages.batch import BatchReport, Batches
+from sightline.stages.batch import Batches, BatchReport
 
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 AfterBatch = Callable[[BatchReport], None]
 
 
 class StopRequested(Exception):
-    """Raised instead of beginning a batch after ``stop``: Spark then forgets the batch, and the next start redoes it."""
+    """Raised instead of beginning a batch after ``stop``: Spark then forgets the batch; the next start redoes it."""
 
 
 class Run:
@@ -54,8 +54,11 @@ class Run:
     @property
     def status(self) -> dict[str, Any]:
         """What it is doing now."""
-        return {"message": "stopping" if self._stopping.is_set() else "running" if self.is_active else "ended",
-                "is_in_batch": self._in_batch.locked(), "is_active": self.is_active}
+        return {
+            "message": "stopping" if self._stopping.is_set() else "running" if self.is_active else "ended",
+            "is_in_batch": self._in_batch.locked(),
+            "is_active": self.is_active,
+        }
 
     @property
     def last_progress(self) -> dict[str, Any] | None:
@@ -81,7 +84,9 @@ class Run:
     def stop(self) -> None:
         """Let the batch in flight finish and commit, then end."""
         self._stopping.set()
-        with self._in_batch:  # an interrupt inside a batch would lose its work and print a Java stack of a thousand lines
+        with (
+            self._in_batch
+        ):  # an interrupt inside a batch would lose its work and print a Java stack of a thousand lines
             if self._query is not None:
                 self._query.stop()
         if self._thread is not None:
@@ -93,7 +98,9 @@ class Run:
         if self._stopping.is_set():
             raise StopRequested
         with self._in_batch:
-            report = batches.process(run_id, batch, to_arrow_schema(frame.schema, timezone="UTC"), lambda job: execute(frame, job))
+            report = batches.process(
+                run_id, batch, to_arrow_schema(frame.schema, timezone="UTC"), lambda job: execute(frame, job)
+            )
             if report is not None:
                 self._last = report
                 after(report)
@@ -123,8 +130,14 @@ class Run:
 
 
 def start_stream(
-    frame: DataFrame, name: str, checkpoint: Path, trigger: str | timedelta, columns: Mapping[str, str] | None,
-    batches: Batches, after: AfterBatch, release: Callable[[], None],
+    frame: DataFrame,
+    name: str,
+    checkpoint: Path,
+    trigger: str | timedelta,
+    columns: Mapping[str, str] | None,
+    batches: Batches,
+    after: AfterBatch,
+    release: Callable[[], None],
 ) -> Run:
     """Start a streaming frame; its checkpoint lives in the store under the run's name."""
     canonical(frame, columns)  # a wrong column is refused here, not by the first batch
@@ -144,7 +157,11 @@ def start_stream(
 
 
 def start_once(
-    frames: Sequence[Callable[[], DataFrame]], name: str, run_id: str, batches: Batches, after: AfterBatch,
+    frames: Sequence[Callable[[], DataFrame]],
+    name: str,
+    run_id: str,
+    batches: Batches,
+    after: AfterBatch,
     release: Callable[[], None],
 ) -> Run:
     """Run the frames of a one-shot source as batches 0, 1, ... in the background; what is committed is not repeated."""

@@ -1,8 +1,8 @@
 """Sources of a load: a DataFrame, a path or an Arrow table -> frames of about a million rows, one commit each.
 
 What Spark can read as it is, is read in place. Everything else is *staged*: written once as Parquet files of at most
-:data:`COMMIT_ROWS` rows under the store, read from there, and removed when the load is over. Staging also fixes the rows
-of a frame whose plan is not deterministic, so that a repeated batch sees what the first attempt saw.
+:data:`COMMIT_ROWS` rows under the store, read from there, and removed when the load is over. Staging also fixes the
+rows of a frame whose plan is not deterministic, so that a repeated batch sees what the first attempt saw.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def _from_path(path: Path, spark: SparkSession, columns: Mapping[str, str] | Non
         raise BadSource("no such path", value=str(path), allowed=ALLOWED)
     suffix = _suffix(path)
     if path.is_file() and path.stat().st_size == 0:
-        raise BadSource("the file is empty", value=str(path), hint="a Parquet or CSV file without rows still has a header")
+        raise BadSource(
+            "the file is empty", value=str(path), hint="a Parquet or CSV file without rows still has a header"
+        )
     if suffix == ".parquet":
         return _from_parquet(path, spark, columns, folder)
     if suffix == ".geojson":
@@ -92,12 +94,15 @@ def read_text(path: Path, kind: str, spark: SparkSession) -> DataFrame:
         schema = spark.read.option("columnNameOfCorruptRecord", CORRUPT).json(str(path)).schema
         fields = [field for field in schema.fields if field.name != CORRUPT]
         if not fields:
-            raise BadSource("no record of this file can be decoded", value=str(path), allowed="one JSON object per line")
+            raise BadSource(
+                "no record of this file can be decoded", value=str(path), allowed="one JSON object per line"
+            )
         wanted = T.StructType([*fields, T.StructField(CORRUPT, T.StringType())])
         return spark.read.schema(wanted).option("columnNameOfCorruptRecord", CORRUPT).json(str(path))
     header = spark.read.option("header", True).csv(str(path)).schema
-    wanted = T.StructType([*(T.StructField(name, T.StringType()) for name in header.names),
-                           T.StructField(CORRUPT, T.StringType())])
+    wanted = T.StructType(
+        [*(T.StructField(name, T.StringType()) for name in header.names), T.StructField(CORRUPT, T.StringType())]
+    )
     reader = spark.read.schema(wanted).option("header", True).option("columnNameOfCorruptRecord", CORRUPT)
     return reader.option("multiLine", True).option("escape", '"').csv(str(path))
 
@@ -137,8 +142,14 @@ def _stage_table(table: pa.Table, spark: SparkSession, columns: Mapping[str, str
     return _stage_tables(parts, table.slice(0, 0), table.num_rows, spark, columns, folder)
 
 
-def _stage_tables(parts: Iterator[pa.Table], empty: pa.Table, rows: int, spark: SparkSession,
-                  columns: Mapping[str, str] | None, folder: Path) -> Chunks:
+def _stage_tables(
+    parts: Iterator[pa.Table],
+    empty: pa.Table,
+    rows: int,
+    spark: SparkSession,
+    columns: Mapping[str, str] | None,
+    folder: Path,
+) -> Chunks:
     folder.mkdir(parents=True)
     try:
         # Types are checked on an empty frame first: a wrong column is refused before a large table is written.

@@ -1,8 +1,8 @@
 """One micro-batch from plan to commit, whoever executes its job.
 
-The order is what makes answers exactly-once: a durable plan (which control entries, which epoch, which bound on ts), the
-job (it writes files nobody names yet), one commit that names them all. A crash at any point leaves either no commit,
-and the batch runs again under the same plan, or a commit, and running it again does nothing.
+The order is what makes answers exactly-once: a durable plan (which control entries, which epoch, which bound on ts),
+the job (it writes files nobody names yet), one commit that names them all. A crash at any point leaves either no
+commit, and the batch runs again under the same plan, or a commit, and running it again does nothing.
 """
 
 from __future__ import annotations
@@ -47,15 +47,26 @@ class BatchReport:
     counters: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"run": self.run, "batch": self.batch, "version": self.version,
-                "seconds": {name: round(value, 4) for name, value in self.seconds.items()}, **self.counters}
+        return {
+            "run": self.run,
+            "batch": self.batch,
+            "version": self.version,
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+            **self.counters,
+        }
 
 
 class Batches:
     """Plans, runs and commits the micro-batches of a store. The caller holds the pipeline lock."""
 
-    def __init__(self, store: Store, *, clock: Callable[[], float] = time.time, segment_rows: int = SEGMENT_ROWS,
-                 indexes: Indexes | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], float] = time.time,
+        segment_rows: int = SEGMENT_ROWS,
+        indexes: Indexes | None = None,
+    ) -> None:
         self.store = store
         self.book = SubscriptionBook(store)
         self._indexes = indexes or Indexes()
@@ -100,8 +111,14 @@ class Batches:
         now = self._clock()
         ahead = self.store.config.ahead_us
         return Plan(
-            run=run, batch=batch, control=self.book.position, epoch=len(snapshot.epochs) - 1, version=snapshot.version,
-            high_us=snapshot.high_us, reject_after_us=None if ahead is None else int(now * 1e6) + ahead, created=now,
+            run=run,
+            batch=batch,
+            control=self.book.position,
+            epoch=len(snapshot.epochs) - 1,
+            version=snapshot.version,
+            high_us=snapshot.high_us,
+            reject_after_us=None if ahead is None else int(now * 1e6) + ahead,
+            created=now,
         )
 
     def _serve_requests(self) -> None:
@@ -122,8 +139,14 @@ class Batches:
         write_array_file(self.store.data_path(name), routing.to_arrays(), {"partitioner": routing.name})
         with self.commit_lock:
             snapshot = self.store.commits.refresh()
-            epoch = {"number": len(snapshot.epochs), "partitioner": routing.name, "workers": routing.workers, "file": name,
-                     "why": why, "control": control}
+            epoch = {
+                "number": len(snapshot.epochs),
+                "partitioner": routing.name,
+                "workers": routing.workers,
+                "file": name,
+                "why": why,
+                "control": control,
+            }
             self.store.commits.append({"op": "epoch", "epoch": epoch}, snapshot.version)
 
     def _routing(self, epoch: dict[str, Any]) -> Routing:
@@ -136,11 +159,20 @@ class Batches:
         merges = any(kind in compiled.layers for kind in (NEAREST, TOP_TERMS)) or routing.duplicates
         config = self.store.config
         return Job(
-            store=str(self.store.path), workers=routing.workers, epoch_file=epoch["file"],
-            reject_after_us=plan.reject_after_us, lateness_us=config.lateness_us, high_us=snapshot.high_us,
-            known_num=self.book.next_num_at(snapshot.control), keep_objects=config.keep_objects,
-            segment_rows=self._segment_rows, object_index=self._indexes.objects, merge_parts=routing.workers if merges else 0,
-            merge_matches=routing.duplicates, compiled=compiled.layers, dropped=compiled.dropped,
+            store=str(self.store.path),
+            workers=routing.workers,
+            epoch_file=epoch["file"],
+            reject_after_us=plan.reject_after_us,
+            lateness_us=config.lateness_us,
+            high_us=snapshot.high_us,
+            known_num=self.book.next_num_at(snapshot.control),
+            keep_objects=config.keep_objects,
+            segment_rows=self._segment_rows,
+            object_index=self._indexes.objects,
+            merge_parts=routing.workers if merges else 0,
+            merge_matches=routing.duplicates,
+            compiled=compiled.layers,
+            dropped=compiled.dropped,
             nearest_state=[(entry.name, entry.version) for entry in snapshot.entries("nearest")],
             pane_state=[(entry.name, entry.version) for entry in snapshot.entries("panes")],
         )
@@ -166,8 +198,15 @@ class Batches:
             if expired is not None:
                 files.append(expired)
             entry = {
-                "op": "batch", "run": plan.run, "batch": plan.batch, "epoch": plan.epoch, "control": plan.control,
-                "high": high, "low": min(lows) if lows else None, "add": files, "counters": counters,
+                "op": "batch",
+                "run": plan.run,
+                "batch": plan.batch,
+                "epoch": plan.epoch,
+                "control": plan.control,
+                "high": high,
+                "low": min(lows) if lows else None,
+                "add": files,
+                "counters": counters,
                 "schema": payload.encode(kept) if len(kept) else None,
             }
             return self.store.commits.append(entry, snapshot.version), public
@@ -176,4 +215,6 @@ class Batches:
 def leaf_objects(snapshot: Snapshot, partitioner: str) -> dict[int, int]:
     """Objects each leaf of a partitioner has owned so far."""
     prefix = f"leaf:{partitioner}:"
-    return {int(name.removeprefix(prefix)): count for name, count in snapshot.counters.items() if name.startswith(prefix)}
+    return {
+        int(name.removeprefix(prefix)): count for name, count in snapshot.counters.items() if name.startswith(prefix)
+    }

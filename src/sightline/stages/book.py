@@ -114,9 +114,11 @@ class SubscriptionBook:
         found: list[str] = []
         for part in self._parts:
             standing = self._dropped_at[part.first_num : part.first_num + len(part.block.num)] == NEVER
-            found += part.block.ids.filter(pa.array(standing)).filter(
-                pc.is_in(part.block.ids.filter(pa.array(standing)), value_set=ids)
-            ).to_pylist()
+            found += (
+                part.block.ids.filter(pa.array(standing))
+                .filter(pc.is_in(part.block.ids.filter(pa.array(standing)), value_set=ids))
+                .to_pylist()
+            )
         return found
 
     def ids(self, nums: Int64s) -> pa.Array:
@@ -132,13 +134,15 @@ class SubscriptionBook:
         """Some subscriptions as rows: id, kind, query (JSON), start, end; an open end is null."""
         block = self.block(nums) if len(nums) else None
         kinds = pa.array(list(KIND_NAMES), pa.string())
-        return pa.table({
-            "id": block.ids if block else pa.array([], pa.string()),
-            "kind": kinds.take(pa.array(block.kind)) if block else kinds.slice(0, 0),
-            "query": block.queries if block else pa.array([], pa.string()),
-            "start": _instants(block.start if block else nums, MIN_US),
-            "end": _instants(block.end if block else nums, MAX_US),
-        })
+        return pa.table(
+            {
+                "id": block.ids if block else pa.array([], pa.string()),
+                "kind": kinds.take(pa.array(block.kind)) if block else kinds.slice(0, 0),
+                "query": block.queries if block else pa.array([], pa.string()),
+                "start": _instants(block.start if block else nums, MIN_US),
+                "end": _instants(block.end if block else nums, MAX_US),
+            }
+        )
 
     def subscription(self, num: int) -> Subscription:
         """One subscription as users see it."""
@@ -149,11 +153,23 @@ class SubscriptionBook:
         if len(nums) == 0:
             return []
         block = self.block(nums)
-        rows = zip(block.ids.to_pylist(), block.num.tolist(), block.queries.to_pylist(), block.start.tolist(),
-                   block.end.tolist(), strict=True)
+        rows = zip(
+            block.ids.to_pylist(),
+            block.num.tolist(),
+            block.queries.to_pylist(),
+            block.start.tolist(),
+            block.end.tolist(),
+            strict=True,
+        )
         return [
-            Subscription(id=id_, num=num, query=query_from_dict(json.loads(query)), start_us=start, end_us=end,
-                         position=int(self._position_of[num]))
+            Subscription(
+                id=id_,
+                num=num,
+                query=query_from_dict(json.loads(query)),
+                start_us=start,
+                end_us=end,
+                position=int(self._position_of[num]),
+            )
             for id_, num, query, start, end in rows
         ]
 
@@ -184,7 +200,6 @@ class SubscriptionBook:
         block = QueryBlock.from_arrays({name: file.array(name) for name in file.names})
         block = replace(block, num=block.num + entry.first_num)
         return _Part(entry.first_num, block)
-
 
 
 def _instants(us: Int64s, unbounded: int) -> pa.Array:

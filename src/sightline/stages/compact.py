@@ -1,7 +1,7 @@
 """Log-structured merging (Pastri's pLSM, Alg. 8), off the critical path.
 
-Which files to merge is :mod:`sightline.store.merge_policy`; this is how each kind is merged. A merge is a commit like any
-other: readers see the files before it or after it, never both.
+Which files to merge is :mod:`sightline.store.merge_policy`; this is how each kind is merged. A merge is a commit like
+any other: readers see the files before it or after it, never both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from sightline.store.merge_policy import MAX_ROWS, pick_merge
 from sightline.store.store import Store
 
 SEGMENT_MAX_ROWS = 4_000_000
-MIN_FILES = 16  # a stack is left alone until it has this many files: a cascade of Alg. 8 is then one merge, and a row is
+MIN_FILES = (
+    16  # a stack is left alone until it has this many files: a cascade of Alg. 8 is then one merge, and a row is
+)
 # rewritten about a quarter as often as when every flush merges at once
 
 

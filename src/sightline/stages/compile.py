@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +134,7 @@ class Compiler:
             bounds = np.searchsorted(routes.worker, np.arange(routing.workers + 1))
             layers[kind] = [
                 [self._write_one(kind, mine.take(routes.query[low:high]))] if high > low else []
-                for low, high in zip(bounds[:-1], bounds[1:], strict=True)
+                for low, high in pairwise(bounds)
             ]
             if kind == TOP_TERMS:
                 layers[WINDOWS] = [[self._write_one(WINDOWS, mine)]]

@@ -55,5 +55,5 @@ FILES = MappedFiles()
 
 @lru_cache(maxsize=64)
 def store_config(store: str) -> StoreConfig:
-    """Configuration of the store at a path. Only what never changes may be read from it in a task: text, space, seed."""
+    """Configuration of a store. In a task only what never changes may be read from it: text, space, seed."""
     return Store.open(store).config

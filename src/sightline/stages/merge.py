@@ -55,7 +55,7 @@ def _matches(root: Path, pairs: pa.Table, receipt: Receipt) -> None:
     first = np.ones(len(num), np.bool_)
     first[1:] = (num[1:] != num[:-1]) | (row[1:] != row[:-1])
     # An object matched by several subscriptions is stored once.
-    rows, where, place = np.unique(row[first], return_index=True, return_inverse=True)
+    _, where, place = np.unique(row[first], return_index=True, return_inverse=True)
     objects = pairs.take(pa.array(order[first][where])).select(OBJECT_COLUMNS)
     columns = pa.table({"object": place.astype(np.int32)})
     receipt.files.append(write_table(root, "matches", num[first], columns, objects))

@@ -25,14 +25,30 @@ from sightline.store.keyed_file import KeyedFile
 
 NO_BOUND = MAX_US
 # Order of the semantics page: distance, newer first, id, lon, lat, text. A stored row goes before an equal new one.
-ORDER = [("num", "ascending"), ("distance_mm", "ascending"), ("ts", "descending"), ("object_id", "ascending"),
-         ("lon", "ascending"), ("lat", "ascending"), ("text", "ascending"), ("stored", "descending")]
+ORDER = [
+    ("num", "ascending"),
+    ("distance_mm", "ascending"),
+    ("ts", "descending"),
+    ("object_id", "ascending"),
+    ("lon", "ascending"),
+    ("lat", "ascending"),
+    ("text", "ascending"),
+    ("stored", "descending"),
+]
 
 STATE_COLUMNS = ["distance_mm", "object_id", "ts", "lon", "lat", "text", "rank"]
-STATE_SCHEMA = pa.schema([
-    ("distance_mm", pa.int64()), ("object_id", pa.string()), ("ts", pa.timestamp("us", tz="UTC")), ("lon", pa.float64()),
-    ("lat", pa.float64()), ("text", pa.string()), ("stored", pa.int32()), ("num", pa.int64()),
-])
+STATE_SCHEMA = pa.schema(
+    [
+        ("distance_mm", pa.int64()),
+        ("object_id", pa.string()),
+        ("ts", pa.timestamp("us", tz="UTC")),
+        ("lon", pa.float64()),
+        ("lat", pa.float64()),
+        ("text", pa.string()),
+        ("stored", pa.int32()),
+        ("num", pa.int64()),
+    ]
+)
 
 
 def radii(block: QueryBlock, job: Job) -> npt.NDArray[np.int64]:
@@ -77,10 +93,12 @@ def nearest_candidates(
             if len(row) == 0:
                 continue
             columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(pa.array(row))
-            tables.append(pa.table(
-                [*map(pa.array, (block.num[query], block.k[query], packet.row[row], distance)), *columns.columns],
-                names=["num", "k", "row", "distance_mm", "object_id", "ts", "lon", "lat", "text"],
-            ))
+            tables.append(
+                pa.table(
+                    [*map(pa.array, (block.num[query], block.k[query], packet.row[row], distance)), *columns.columns],
+                    names=["num", "k", "row", "distance_mm", "object_id", "ts", "lon", "lat", "text"],
+                )
+            )
     return pa.concat_tables(tables) if tables else None
 
 
@@ -92,7 +110,8 @@ def _k_first(
     query, distance, ts = query[order], distance[order], ts[order]
     first = np.searchsorted(query, query, side="left")
     last = np.minimum(first + k[query], np.searchsorted(query, query, side="right")) - 1
-    return order[(distance < distance[last]) | ((distance == distance[last]) & (ts >= ts[last]))]
+    kept: npt.NDArray[np.int64] = order[(distance < distance[last]) | ((distance == distance[last]) & (ts >= ts[last]))]
+    return kept
 
 
 def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
@@ -120,7 +139,9 @@ def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
     enters, leaves = inside & (stored == 0), ~inside & (stored > 0)
     changed = np.isin(num, num[enters])
     columns = ["num", "distance_mm", "object_id", "ts", "lon", "lat", "text"]
-    state = both.select(columns).append_column("rank", pa.array(rank.astype(np.int32))).filter(pa.array(inside & changed))
+    state = (
+        both.select(columns).append_column("rank", pa.array(rank.astype(np.int32))).filter(pa.array(inside & changed))
+    )
     told = enters | leaves
     events = both.select(["num", "object_id", "distance_mm", "ts"])
     events = events.append_column("event", pa.array(np.where(enters, "enter", "leave")))

@@ -26,8 +26,8 @@ _OWN, _ROW, _LEAF, _IDS, _COUNTS, _WORDS = "_own", "_row", "_leaf", "_ids", "_co
 class Packet:
     """Rows on their way to one worker.
 
-    ``row`` is the identity of a source row inside its micro-batch: ``source partition << 40 | row``; ``own`` says whether
-    the receiver stores and counts the object, ``leaf`` which leaf of the partitioning owns it.
+    ``row`` is the identity of a source row inside its micro-batch: ``source partition << 40 | row``; ``own`` says
+    whether the receiver stores and counts the object, ``leaf`` which leaf of the partitioning owns it.
     """
 
     columns: pa.RecordBatch

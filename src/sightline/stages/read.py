@@ -1,7 +1,7 @@
 """Read: rows as they came -> objects by the book, and rejects with a reason.
 
-A bad row never stops the stream and never vanishes (`docs/semantics.md`, Objects). Each row gets at most one reason, the
-first of :data:`REASONS` that holds; its raw content is kept as JSON.
+A bad row never stops the stream and never vanishes (`docs/semantics.md`, Objects). Each row gets one reason, the first
+that is found; its raw content is kept as JSON.
 """
 
 from __future__ import annotations
@@ -98,11 +98,16 @@ def clean(batch: pa.RecordBatch, space: Space, reject_after_us: int | None) -> C
     return Clean(_canonical(batch, lon, lat, ts), lon, lat, ts, rejects)
 
 
-def _canonical(batch: pa.RecordBatch, lon: npt.NDArray[np.float64], lat: npt.NDArray[np.float64],
-               ts: npt.NDArray[np.int64]) -> pa.RecordBatch:
+def _canonical(
+    batch: pa.RecordBatch, lon: npt.NDArray[np.float64], lat: npt.NDArray[np.float64], ts: npt.NDArray[np.int64]
+) -> pa.RecordBatch:
     payload = [name for name in batch.schema.names if name not in (*REQUIRED, CORRUPT, GEOMETRY)]
     arrays = [
-        _string(batch.column("id")), pa.array(lon), pa.array(lat), pa.array(ts).cast(INSTANT), _string(batch.column("text")),
+        _string(batch.column("id")),
+        pa.array(lon),
+        pa.array(lat),
+        pa.array(ts).cast(INSTANT),
+        _string(batch.column("text")),
         *(_in_utc(batch.column(name)) for name in payload),
     ]
     return pa.RecordBatch.from_arrays(arrays, names=[*REQUIRED, *payload])

@@ -34,15 +34,17 @@ class Registry:
     def __init__(self, store: Store, book: SubscriptionBook) -> None:
         self._store, self._book = store, book
 
-    def subscribe(self, query: Query, id_: str | None, start: Instant | None, ttl: str | timedelta | None,
-                  replace_: bool) -> Subscription:
+    def subscribe(
+        self, query: Query, id_: str | None, start: Instant | None, ttl: str | timedelta | None, replace_: bool
+    ) -> Subscription:
         """Register one query; durable on return."""
         ids = [_new_id() if id_ is None else _checked_id(id_)]
         entry = self._append([query], ids, *self._lifetime(start, ttl), replace_)
         return self._book.subscription(entry.first_num)
 
-    def subscribe_many(self, queries: pa.Table | Iterable[Query], start: Instant | None,
-                       ttl: str | timedelta | None) -> pa.Array:
+    def subscribe_many(
+        self, queries: pa.Table | Iterable[Query], start: Instant | None, ttl: str | timedelta | None
+    ) -> pa.Array:
         """Register many as one entry, all or nothing; returns their ids."""
         first, last = self._lifetime(start, ttl)
         if not isinstance(queries, pa.Table):
@@ -61,8 +63,11 @@ class Registry:
             return pa.array([], pa.string())
         named = "id" in queries.column_names
         prefix = _new_id()
-        own = None if named else pc.binary_join_element_wise(
-            prefix, pa.array(np.arange(queries.num_rows)).cast(pa.string()), "-")
+        own = (
+            None
+            if named
+            else pc.binary_join_element_wise(prefix, pa.array(np.arange(queries.num_rows)).cast(pa.string()), "-")
+        )
         block = QueryBlock.from_table(queries, np.arange(queries.num_rows), first, last, self._store.config, own)
         if named:
             _check_ids(block.ids)
@@ -77,7 +82,9 @@ class Registry:
             found = {id_: self._book.active(id_) for id_ in ids}
             unknown = [id_ for id_, num in found.items() if num is None]
             if unknown:
-                raise UnknownSubscription("no subscription has this id", value=unknown[0], hint="subscriptions() lists them")
+                raise UnknownSubscription(
+                    "no subscription has this id", value=unknown[0], hint="subscriptions() lists them"
+                )
             nums[:] = [num for num in found.values() if num is not None]
 
         check()
@@ -99,17 +106,23 @@ class Registry:
             return first, MAX_US
         length = duration_us(ttl, "ttl")
         if first == MIN_US:
-            raise BadQuery("a ttl in an empty store has nothing to count from", value=str(ttl), hint="pass start= as well")
+            raise BadQuery(
+                "a ttl in an empty store has nothing to count from", value=str(ttl), hint="pass start= as well"
+            )
         return first, first + length
 
-    def _append(self, queries: Sequence[Query], ids: Sequence[str], start: int, end: int, replace_: bool) -> ControlEntry:
+    def _append(
+        self, queries: Sequence[Query], ids: Sequence[str], start: int, end: int, replace_: bool
+    ) -> ControlEntry:
         for query in queries:
             check_subscription(query)
             check_space(query, self._store.config.space)
         # Compiling finds what the store's own text options make of the keywords (all of them stop words, say).
         QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
-        said = [{"id": id_, "query": query.to_dict(), "start": start, "end": end}
-                for id_, query in zip(ids, queries, strict=True)]
+        said = [
+            {"id": id_, "query": query.to_dict(), "start": start, "end": end}
+            for id_, query in zip(ids, queries, strict=True)
+        ]
         body: dict[str, Any] = {"subscriptions": said}
 
         def check() -> None:
@@ -129,14 +142,20 @@ class Registry:
     def _append_file(self, block: QueryBlock, check_ids: bool = False) -> pa.Array:
         name = new_name("subscriptions")
         path = self._store.data_path(name)
-        write_array_file(path, replace(block, num=np.arange(len(block))).to_arrays(), {"rows": len(block)},
-                         durable=self._store.durable)
+        write_array_file(
+            path,
+            replace(block, num=np.arange(len(block))).to_arrays(),
+            {"rows": len(block)},
+            durable=self._store.durable,
+        )
 
         def check() -> None:
             self._book.refresh()
             taken = self._book.taken(block.ids) if check_ids else []
             if taken:
-                raise DuplicateSubscription("the id is taken", value=taken[0], hint="choose others; nothing was registered")
+                raise DuplicateSubscription(
+                    "the id is taken", value=taken[0], hint="choose others; nothing was registered"
+                )
 
         try:
             self._store.control.append(SUBSCRIBE, {"file": name}, len(block), check)

@@ -22,12 +22,27 @@ Fields = list[tuple[str, pa.DataType]]
 PLACE: Fields = [("ts", INSTANT), ("lon", pa.float64()), ("lat", pa.float64()), ("text", pa.string())]
 MATCHES = pa.schema([("batch", pa.int64()), ("subscription_id", pa.string()), ("object_id", pa.string()), *PLACE])
 NEAREST = pa.schema([("rank", pa.int32()), ("object_id", pa.string()), ("distance_m", pa.float64()), *PLACE])
-NEAREST_EVENTS = pa.schema([("batch", pa.int64()), ("event", pa.string()), ("rank", pa.int32()), ("object_id", pa.string()),
-                            ("distance_m", pa.float64()), ("ts", INSTANT)])
+NEAREST_EVENTS = pa.schema(
+    [
+        ("batch", pa.int64()),
+        ("event", pa.string()),
+        ("rank", pa.int32()),
+        ("object_id", pa.string()),
+        ("distance_m", pa.float64()),
+        ("ts", INSTANT),
+    ]
+)
 REPORTS = pa.schema([("window_end", INSTANT), ("rank", pa.int32()), ("term", pa.string()), ("count", pa.int64())])
 REJECTS = pa.schema([("batch", pa.int64()), ("reason", pa.string()), ("raw", pa.string())])
-EVENTS = pa.schema([("position", pa.int64()), ("batch", pa.int64()), ("subscription_id", pa.string()),
-                    ("event", pa.string()), ("at", INSTANT)])
+EVENTS = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("batch", pa.int64()),
+        ("subscription_id", pa.string()),
+        ("event", pa.string()),
+        ("at", INSTANT),
+    ]
+)
 
 
 class Results:
@@ -70,13 +85,19 @@ class Results:
         expired = _shaped(self._rows("events", None), pa.schema([("key", pa.int64()), *EVENTS]))
         said: list[dict[str, object]] = []
         for entry in self._store.control.read():
-            nums = {SUBSCRIBE: range(entry.first_num, entry.next_num), DROP: entry.body.get("nums", ())}.get(entry.kind, ())
+            nums = {SUBSCRIBE: range(entry.first_num, entry.next_num), DROP: entry.body.get("nums", ())}.get(
+                entry.kind, ()
+            )
             word = "dropped" if entry.kind == DROP else "replaced" if entry.body.get("replaces") else "registered"
             said += [{"key": num, "position": entry.position, "event": word} for num in nums]
         rows = pa.concat_tables([pa.Table.from_pylist(said, expired.schema), expired])
-        ids = self._book.ids(np.asarray(rows["key"].to_numpy(), np.int64)) if rows.num_rows else pa.array([], pa.string())
+        ids = (
+            self._book.ids(np.asarray(rows["key"].to_numpy(), np.int64)) if rows.num_rows else pa.array([], pa.string())
+        )
         rows = rows.set_column(rows.column_names.index("subscription_id"), "subscription_id", ids)
-        return rows.drop(["key"]).sort_by([("position", "ascending"), ("batch", "ascending"), ("subscription_id", "ascending")])
+        return rows.drop(["key"]).sort_by(
+            [("position", "ascending"), ("batch", "ascending"), ("subscription_id", "ascending")]
+        )
 
     def _rows(self, kind: str, nums: Sequence[int] | None, since_batch: int | None = None) -> pa.Table:
         def read(snapshot: Snapshot) -> pa.Table:
@@ -89,7 +110,11 @@ class Results:
                     self._on_open(entry.name)
                 file = KeyedFile.open(self._store.data_path(entry.name), entry.version)
                 parts += [file.all()] if wanted is None else [file.select(num) for num in wanted]
-            rows = pa.concat_tables(parts, promote_options="default") if parts else pa.table({BATCH: pa.array([], pa.int64())})
+            rows = (
+                pa.concat_tables(parts, promote_options="default")
+                if parts
+                else pa.table({BATCH: pa.array([], pa.int64())})
+            )
             return rows if since_batch is None else rows.filter(pc.greater(rows[BATCH], since_batch))
 
         return self._store.read(read)

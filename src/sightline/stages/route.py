@@ -56,4 +56,3 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             own = routes.owner[rows] == worker
             for blob in pack(replace(packet, own=own)):
                 yield Parcel(worker, OBJECTS, blob)
-

@@ -32,14 +32,17 @@ def with_batch(stored: pa.Schema, batch: pa.Schema) -> pa.Schema:
             continue
         if field.name in RESERVED or field.name.startswith("_"):
             raise BadSource(
-                "a payload column has a reserved name", value=field.name,
+                "a payload column has a reserved name",
+                value=field.name,
                 allowed="names other than " + ", ".join(sorted(RESERVED)) + ", and none that begins with '_'",
                 hint="rename the column in the source",
             )
         known = merged.get(field.name)
         if known is not None and known.type != field.type:
             raise BadSource(
-                f"payload column {field.name!r} changed its type", value=str(field.type), allowed=str(known.type),
+                f"payload column {field.name!r} changed its type",
+                value=str(field.type),
+                allowed=str(known.type),
                 hint="cast it in the source, or give it another name",
             )
         merged[field.name] = field.with_nullable(True)

@@ -21,7 +21,15 @@ from sightline.geo.contains import inside
 from sightline.index.objects.segment import Segment
 from sightline.index.protocol import Conjunct
 from sightline.model.expression import Expression
-from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQuery, check_snapshot, check_space, time_bounds
+from sightline.model.queries import (
+    NearestQuery,
+    Query,
+    RangeQuery,
+    TopTermsQuery,
+    check_snapshot,
+    check_space,
+    time_bounds,
+)
 from sightline.model.regions import Box
 from sightline.stages import schema as payload
 from sightline.stages.mapped import FILES
@@ -30,7 +38,9 @@ from sightline.store.files import FileEntry
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
-OBJECTS = pa.schema([("id", pa.string()), ("lon", pa.float64()), ("lat", pa.float64()), ("ts", INSTANT), ("text", pa.string())])
+OBJECTS = pa.schema(
+    [("id", pa.string()), ("lon", pa.float64()), ("lat", pa.float64()), ("ts", INSTANT), ("text", pa.string())]
+)
 TERMS = pa.schema([("term", pa.string()), ("count", pa.int64())])
 TIES = [("id", "ascending"), ("lon", "ascending"), ("lat", "ascending"), ("text", "ascending")]
 Rows = npt.NDArray[np.int64]
@@ -53,8 +63,14 @@ class Explain:
         return sum(segment.get("candidates", 0) for segment in self.segments)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"version": self.version, "seconds": self.seconds, "segments": len(self.segments),
-                "searched": self.searched, "candidates": self.candidates, "detail": self.segments}
+        return {
+            "version": self.version,
+            "seconds": self.seconds,
+            "segments": len(self.segments),
+            "searched": self.searched,
+            "candidates": self.candidates,
+            "detail": self.segments,
+        }
 
 
 class Searcher:
@@ -89,8 +105,9 @@ class Searcher:
             return self._nearest(query, snapshot, (low, high), columns, explain)
         return self._top_terms(query, snapshot, (low, high), explain)
 
-    def _range(self, query: RangeQuery, snapshot: Snapshot, span: tuple[int, int], columns: pa.Schema,
-               explain: Explain) -> pa.Table:
+    def _range(
+        self, query: RangeQuery, snapshot: Snapshot, span: tuple[int, int], columns: pa.Schema, explain: Explain
+    ) -> pa.Table:
         space = self._store.config.space
         boxes = pieces(query.region, space)
         parts = []
@@ -106,8 +123,9 @@ class Searcher:
         order = pc.sort_indices(found, sort_keys=[("ts", "descending"), *TIES])
         return found.take(order if query.limit is None else order[: query.limit])
 
-    def _nearest(self, query: NearestQuery, snapshot: Snapshot, span: tuple[int, int], columns: pa.Schema,
-                 explain: Explain) -> pa.Table:
+    def _nearest(
+        self, query: NearestQuery, snapshot: Snapshot, span: tuple[int, int], columns: pa.Schema, explain: Explain
+    ) -> pa.Table:
         space = self._store.config.space
         parts = []
         for segment, conjuncts, said in self._segments(snapshot, span, None, query.keywords, explain):
@@ -134,8 +152,12 @@ class Searcher:
         return total.take(order[: query.k]).cast(TERMS)
 
     def _segments(
-        self, snapshot: Snapshot, span: tuple[int, int], boxes: npt.NDArray[np.float64] | None,
-        keywords: Expression | None, explain: Explain,
+        self,
+        snapshot: Snapshot,
+        span: tuple[int, int],
+        boxes: npt.NDArray[np.float64] | None,
+        keywords: Expression | None,
+        explain: Explain,
     ) -> Iterator[tuple[Segment, list[Conjunct], dict[str, Any]]]:
         """Segments that may hold an answer, with the query's conjuncts in their term ids."""
         config = self._store.config
@@ -176,8 +198,8 @@ def _pruned(entry: FileEntry, span: tuple[int, int], boxes: npt.NDArray[np.float
 
 def _newest(rows: Rows, ts: npt.NDArray[np.int64], limit: int) -> Rows:
     """Rows that can be among the `limit` newest: every tie on ts at the cut stays."""
-    cut = np.partition(ts, len(ts) - limit)[len(ts) - limit]
-    return rows[ts >= cut]
+    kept: Rows = rows[ts >= np.partition(ts, len(ts) - limit)[len(ts) - limit]]
+    return kept
 
 
 def _together(parts: list[pa.Table], columns: pa.Schema) -> pa.Table:

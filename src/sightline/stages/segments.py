@@ -39,10 +39,14 @@ def write_segments(
         for begin in range(0, len(piece.rows), job.segment_rows):
             rows = piece.rows[begin : begin + job.segment_rows]
             whole = len(rows) == len(objects)
-            part = objects if whole else ObjectColumns(
-                objects.lon[rows], objects.lat[rows], objects.ts[rows], objects.terms.take(rows)
+            part = (
+                objects
+                if whole
+                else ObjectColumns(objects.lon[rows], objects.lat[rows], objects.ts[rows], objects.terms.take(rows))
             )
-            data = build_segment(part, columns if whole else columns.take(pa.array(rows)), job.object_index, config.space.bounds)
+            data = build_segment(
+                part, columns if whole else columns.take(pa.array(rows)), job.object_index, config.space.bounds
+            )
             entries.append(write_segment(root, data, stack_of(f"w{worker}", piece.lo, piece.hi), worker).to_dict())
     return entries
 

@@ -106,8 +106,17 @@ def merge_top_terms(
         low, high = np.searchsorted(nums, [num, num + 1])
         mine = fresh.slice(low, high - low).select(COUNTED)
         after = job.mark_us if num < job.known_num else MIN_US
-        windows = Windows(num, int(block.k[row]), int(block.anchor[row]), int(block.window[row]), int(block.every[row]),
-                          int(block.end[row]), None if block.start[row] == MIN_US else 1, after, until_us)
+        windows = Windows(
+            num,
+            int(block.k[row]),
+            int(block.anchor[row]),
+            int(block.window[row]),
+            int(block.every[row]),
+            int(block.end[row]),
+            None if block.start[row] == MIN_US else 1,
+            after,
+            until_us,
+        )
         if until_us > after:
             both = pa.concat_tables([mine, earlier(num)])
             reports.extend(_reports(both, windows))
@@ -121,8 +130,15 @@ def merge_top_terms(
     )
 
 
-REPORT_SCHEMA = pa.schema([("num", pa.int64()), ("window_end", pa.timestamp("us", tz="UTC")), ("rank", pa.int32()),
-                           ("term", pa.string()), ("count", pa.int64())])
+REPORT_SCHEMA = pa.schema(
+    [
+        ("num", pa.int64()),
+        ("window_end", pa.timestamp("us", tz="UTC")),
+        ("rank", pa.int32()),
+        ("term", pa.string()),
+        ("count", pa.int64()),
+    ]
+)
 PANE_SCHEMA = pa.schema([("pane", pa.int64()), ("term", pa.string()), ("count", pa.int64()), ("num", pa.int64())])
 
 
@@ -149,15 +165,17 @@ def _reports(counts: pa.Table, windows: Windows) -> list[pa.Table]:
         total = np.bincount(inverse, weights=times[low:high]).astype(np.int64)
         best = np.lexsort((found, -total))[: windows.k]
         end = windows.anchor + window * windows.every
-        tables.append(pa.table(
-            {
-                "num": np.full(len(best), windows.num),
-                "window_end": np.full(len(best), end),
-                "rank": np.arange(1, len(best) + 1, dtype=np.int32),
-                "term": names.take(pa.array(by_name[found[best]])),
-                "count": total[best],
-            }
-        ).cast(REPORT_SCHEMA))
+        tables.append(
+            pa.table(
+                {
+                    "num": np.full(len(best), windows.num),
+                    "window_end": np.full(len(best), end),
+                    "rank": np.arange(1, len(best) + 1, dtype=np.int32),
+                    "term": names.take(pa.array(by_name[found[best]])),
+                    "count": total[best],
+                }
+            ).cast(REPORT_SCHEMA)
+        )
     return tables
 
 

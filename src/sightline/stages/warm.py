@@ -35,26 +35,50 @@ def warm() -> bool:
         return False
     everywhere = Box(-180, -90, 180, 90)
     queries: list[Query] = [
-        RangeQuery("flood AND (boat OR rescue) AND NOT calm", Box(-10, -10, 10, 10)), RangeQuery("", Circle(0, 0, 1e6)),
-        NearestQuery("flood", (0.0, 0.0), 2), TopTermsQuery(everywhere, 3, window="2s", every="1s"),
+        RangeQuery("flood AND (boat OR rescue) AND NOT calm", Box(-10, -10, 10, 10)),
+        RangeQuery("", Circle(0, 0, 1e6)),
+        NearestQuery("flood", (0.0, 0.0), 2),
+        TopTermsQuery(everywhere, 3, window="2s", every="1s"),
     ]
-    rows = pa.table({
-        "id": [str(i) for i in range(8)], "lon": [i * 0.1 for i in range(8)], "lat": [i * 0.1 for i in range(8)],
-        "ts": pa.array([i * 1_000_000 for i in range(8)], pa.timestamp("us", tz="UTC")),
-        "text": ["flood boat", "flood rescue #flood", "", "ÉTÉ İstanbul", "東京 flood", "calm flood boat", "x y z", "flood"],
-    })
+    rows = pa.table(
+        {
+            "id": [str(i) for i in range(8)],
+            "lon": [i * 0.1 for i in range(8)],
+            "lat": [i * 0.1 for i in range(8)],
+            "ts": pa.array([i * 1_000_000 for i in range(8)], pa.timestamp("us", tz="UTC")),
+            "text": [
+                "flood boat",
+                "flood rescue #flood",
+                "",
+                "ÉTÉ İstanbul",
+                "東京 flood",
+                "calm flood boat",
+                "x y z",
+                "flood",
+            ],
+        }
+    )
     with tempfile.TemporaryDirectory(prefix="sightline-warm-") as folder:
         for name in PARTITIONERS:
             store = Store.create(Path(folder) / name, StoreConfig(workers=2, partitioner=name), durable=False)
             batches = Batches(store)
             batches.ensure_epoch(name, 2)
-            said = [{"id": str(i), "query": query.to_dict(), "start": MIN_US, "end": MAX_US} for i, query in enumerate(queries)]
+            said = [
+                {"id": str(i), "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
+                for i, query in enumerate(queries)
+            ]
             store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
             for number in range(2):
                 batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
             Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
             searcher = Searcher(store)
-            for query in (queries[0], queries[1], queries[2], TopTermsQuery(everywhere, 3), TopTermsQuery(Circle(0, 0, 1e6), 3)):
+            for query in (
+                queries[0],
+                queries[1],
+                queries[2],
+                TopTermsQuery(everywhere, 3),
+                TopTermsQuery(Circle(0, 0, 1e6), 3),
+            ):
                 searcher.answer(query)
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()
