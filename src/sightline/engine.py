@@ -7,6 +7,7 @@ process; loading and running start the pipeline, of which a store has one at a t
 from __future__ import annotations
 
 import secrets
+import shutil
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from sightline.spark.runs import Run
 
+RUNS, STAGING = "runs", "staging"
 BALANCE_POLICIES = ("never",)
 OnBatch = Callable[[BatchReport], None]
 _KEEP: Any = object()  # "what is omitted stays as stored"
@@ -169,13 +171,14 @@ class Engine:
         try:
             if getattr(source, "isStreaming", False):
                 raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
-            parts = chunks(source, self.spark, columns, self._store.path / "staging")
+            pipeline = self._pipeline()
+            parts = chunks(source, self.spark, columns, self._store.path / STAGING)
             try:
                 run = start_once(
                     parts.frames,
                     "load",
                     uuid.uuid4().hex,
-                    self._pipeline(),
+                    pipeline,
                     self._after(on_batch, totals),
                     lambda: None,
                 )
@@ -201,6 +204,7 @@ class Engine:
         on_batch: OnBatch | None = None,
     ) -> Run:
         """Start a stream; started again under its name, it goes on where it was. Returns a handle."""
+        from sightline.spark.checkpoints import once_id
         from sightline.spark.runs import start_once, start_stream
         from sightline.spark.sources import chunks
 
@@ -215,18 +219,18 @@ class Engine:
             raise BadConfig("bad name of a run", value=name, allowed="letters, digits, '-', '_' and '.'")
         self._begin()
         try:
-            after = self._after(on_batch, {})
+            after, pipeline = self._after(on_batch, {}), self._pipeline()
             if getattr(source, "isStreaming", False):
-                checkpoint = self._store.path / "runs" / name
-                run = start_stream(source, name, checkpoint, trigger, columns, self._pipeline(), after, self._end)  # type: ignore[arg-type]
+                checkpoint = self._store.path / RUNS / name
+                run = start_stream(source, name, checkpoint, trigger, columns, pipeline, after, self._end)  # type: ignore[arg-type]
             else:
-                parts = chunks(source, self.spark, columns, self._store.path / "staging")
+                parts = chunks(source, self.spark, columns, self._store.path / STAGING)
 
                 def release() -> None:
                     parts.remove_staged()
                     self._end()
 
-                run = start_once(parts.frames, name, self._run_id(name), self._pipeline(), after, release)
+                run = start_once(parts.frames, name, once_id(self._store.path / RUNS / name), pipeline, after, release)
         except BaseException:
             self._end()
             raise
@@ -354,7 +358,13 @@ class Engine:
 
     def _pipeline(self) -> Batches:
         if self._batches is None:
+            from sightline.spark.checkpoints import run_ids
+
             warm()
+            # What a killed load left behind: nothing will ever resume it.
+            for run in {plan.run for plan in self._store.plans.open_plans()} - run_ids(self._store.path / RUNS):
+                self._store.plans.discard_run(run)
+            shutil.rmtree(self._store.path / STAGING, ignore_errors=True)
             self._batches = Batches(self._store)
             self._maintenance = Maintenance(self._batches)
         self._batches.ensure_epoch(self._store.config.partitioner, self._store.config.workers)
@@ -379,11 +389,3 @@ class Engine:
                 on_batch(report)
 
         return after
-
-    def _run_id(self, name: str) -> str:
-        """Id of a one-shot run, the same whenever it is started under its name."""
-        path = self._store.path / "runs" / name / "id"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(uuid.uuid4().hex)
-        return path.read_text()

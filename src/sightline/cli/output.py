@@ -80,7 +80,8 @@ def print_rows(title: str, rows: Sequence[Mapping[str, object]], *, limit: int =
     if not rows:
         screen.print(f"{escape(title)}: no rows")
         return
-    screen.print(table(title, rows[:limit]))
+    screen.print(f"[bold]{escape(title)}[/]")
+    screen.print(table(None, rows[:limit]))
     if len(rows) > limit:
         screen.print(f"... {limit} of {len(rows):,} rows; --json prints all")
 

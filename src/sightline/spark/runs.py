@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -17,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sightline.model.durations import duration_us
 from sightline.model.errors import RunFailed, SightlineError
+from sightline.spark.checkpoints import query_id
 from sightline.spark.columns import canonical
 from sightline.spark.pipeline import execute
 from sightline.stages.batch import Batches, BatchReport
@@ -146,7 +146,7 @@ def start_stream(
 
     def batch_of(rows: DataFrame, number: int) -> None:
         try:
-            run.process(canonical(rows, columns), number, _query_id(checkpoint), batches, after)
+            run.process(canonical(rows, columns), number, query_id(checkpoint), batches, after)
         except SightlineError as error:
             run.failed(error)
             raise
@@ -182,14 +182,6 @@ def start_once(
 
     run.follow(threading.Thread(target=loop, name=f"sightline-{name}", daemon=True), run_id)
     return run
-
-
-def _query_id(checkpoint: Path) -> str:
-    """Id of the query, as its checkpoint keeps it over restarts."""
-    for line in (checkpoint / "metadata").read_text().splitlines():
-        if line.startswith("{"):
-            return str(json.loads(line)["id"])
-    raise RunFailed("the checkpoint has no query id", value=str(checkpoint))
 
 
 def _failure(name: str, cause: BaseException) -> RunFailed:

@@ -85,7 +85,7 @@ def nearest_candidates(
             flat = packet.objects()
             found = layer.index.candidates(flat, bound)  # type: ignore[union-attr]
             count("candidates", found.checked)
-            counted, late = lifetimes.judge(block, found.query, flat.ts[found.object])
+            counted, late = lifetimes.judge(block, found.object, found.query, flat.ts)
             count("late", late)
             query, row, distance = found.query[counted], found.object[counted], found.distance_mm[counted]
             keep = _k_first(query, distance, flat.ts[row], block.k)

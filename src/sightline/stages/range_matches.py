@@ -1,19 +1,21 @@
-"""Range subscriptions (CRQ): the pairs of a worker, each once."""
+"""Range subscriptions (CRQ): the pairs of a worker, each once, by subscription."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.stages._kernels import count_queries, number_matched, place_pairs
 from sightline.stages.job import Job
 from sightline.stages.packet import Packet
-from sightline.stages.standing import RANGE, Lifetimes, open_compiled
+from sightline.stages.standing import RANGE, Compiled, Lifetimes, open_compiled
 
 OBJECT_COLUMNS = ["object_id", "ts", "lon", "lat", "text"]
+Count = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class RangeMatches:
     row: npt.NDArray[np.int64]  # row identity of each of ``objects``
 
     def columns(self) -> pa.Table:
+        """The columns of the matches table."""
         return pa.table({"object": self.object})
 
     def with_rows(self) -> pa.Table:
@@ -34,37 +37,62 @@ class RangeMatches:
         return joined.append_column("num", pa.array(self.num)).append_column("row", pa.array(self.row[self.object]))
 
 
+@dataclass
+class _Pairs:
+    """Pairs of one layer so far, packet by packet."""
+
+    layer: Compiled
+    query: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    object: list[npt.NDArray[np.int32]] = field(default_factory=list)
+
+    def by_number(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Numbers and objects, sorted by number.
+
+        A counting sort over the block's rows, which ascend by number: 3.6 M pairs take 40 ms, an argsort 560.
+        """
+        offsets = np.zeros(len(self.layer.block) + 1, np.int64)
+        for query in self.query:
+            count_queries(query, offsets)
+        np.cumsum(offsets, out=offsets)
+        cursor, out = offsets[:-1].copy(), np.empty(offsets[-1], np.int32)
+        for query, obj in zip(self.query, self.object, strict=True):
+            place_pairs(query, obj, cursor, out)
+        return np.repeat(self.layer.block.num, np.diff(offsets)), out
+
+
 def range_matches(
-    packets: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Callable[[str, int], None]
+    packets: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Count
 ) -> RangeMatches | None:
     """All matches of one worker, or None without any."""
-    layers = open_compiled(job, RANGE, worker)
-    nums: list[npt.NDArray[np.int64]] = []
-    objects: list[npt.NDArray[np.int64]] = []
+    layers = [_Pairs(layer) for layer in open_compiled(job, RANGE, worker)]
     tables: list[pa.Table] = []
     rows: list[npt.NDArray[np.int64]] = []
     base = 0
     for packet in packets if layers else ():
-        flat = packet.objects()
-        packet_nums, packet_objects = [], []
-        for layer in layers:
-            pairs = layer.index.match(flat)  # type: ignore[union-attr]
-            counted, late = lifetimes.judge(layer.block, pairs.query, flat.ts[pairs.object])
-            count("candidates", pairs.candidates)
-            count("late", late)
-            packet_nums.append(layer.block.num[pairs.query[counted]])
-            packet_objects.append(pairs.object[counted].astype(np.int64))
-        num, row = np.concatenate(packet_nums), np.concatenate(packet_objects)
-        matched, place = np.unique(row, return_inverse=True)
-        nums.append(num)
-        objects.append(place + base)
-        base += len(matched)
-        rows.append(packet.row[matched])
-        columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(pa.array(matched))
+        objects = [_match(pairs, packet, lifetimes, count) for pairs in layers]
+        place = np.empty(packet.columns.num_rows, np.int32)
+        matched = number_matched(np.concatenate(objects), place)
+        for pairs, obj in zip(layers, objects, strict=True):
+            pairs.object.append(place[obj] + np.int32(base))
+        base += matched
+        which = np.flatnonzero(place >= 0)
+        rows.append(packet.row[which])
+        columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(pa.array(which))
         tables.append(pa.table(columns.columns, names=OBJECT_COLUMNS))
     if base == 0:
         return None
-    num = np.concatenate(nums)
-    order = np.argsort(num, kind="stable")
-    placed = np.concatenate(objects)[order].astype(np.int32)
-    return RangeMatches(num[order], placed, pa.concat_tables(tables), np.concatenate(rows))
+    # A delta's numbers come after its base's.
+    num, placed = zip(*(pairs.by_number() for pairs in layers), strict=True)
+    return RangeMatches(np.concatenate(num), np.concatenate(placed), pa.concat_tables(tables), np.concatenate(rows))
+
+
+def _match(pairs: _Pairs, packet: Packet, lifetimes: Lifetimes, count: Count) -> npt.NDArray[np.int32]:
+    """Objects of the pairs of one layer and packet that count; their queries are kept."""
+    flat = packet.objects()
+    found = pairs.layer.index.match(flat)  # type: ignore[union-attr]
+    counted, late = lifetimes.judge(pairs.layer.block, found.object, found.query, flat.ts)
+    count("candidates", found.candidates)
+    count("late", late)
+    pairs.query.append(found.query[counted])
+    obj: npt.NDArray[np.int32] = found.object[counted]
+    return obj

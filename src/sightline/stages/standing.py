@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.index.arrays import frozen
 from sightline.index.protocol import NearestIndex, StandingIndex
 from sightline.index.registry import NEAREST_INDEXES, STANDING_INDEXES
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space
+from sightline.stages._kernels import keep_alive
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.store.array_file import ArrayFile, write_array_file
@@ -76,13 +78,13 @@ class Lifetimes:
     dropped: npt.NDArray[np.int64]
 
     def judge(
-        self, block: QueryBlock, query: npt.NDArray[np.int32], ts: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.bool_], int]:
-        """Mask of the pairs that count, and the number of late ones."""
-        num = block.num[query]
-        alive = (block.start[query] <= ts) & (ts < block.end[query])
-        if len(self.dropped):
-            at = np.minimum(np.searchsorted(self.dropped, num), len(self.dropped) - 1)
-            alive &= self.dropped[at] != num
-        closed = alive & (num < self.job.known_num) & (block.end[query] <= self.job.mark_us)
-        return alive & ~closed, int(closed.sum())
+        self, block: QueryBlock, obj: npt.NDArray[np.int32], query: npt.NDArray[np.int32], ts: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], int]:
+        """Places of the pairs that count, and how many were late; ``ts`` is that of every object of the batch."""
+        closed = (block.num < self.job.known_num) & (block.end <= self.job.mark_us)
+        gone = np.isin(block.num, self.dropped) if len(self.dropped) else np.zeros(len(block), np.bool_)
+        out = np.empty(len(obj), np.int64)
+        lives = frozen(block.start, np.int64), frozen(block.end, np.int64)
+        pairs = frozen(obj, np.int32), frozen(query, np.int32), frozen(ts, np.int64)
+        kept, late = keep_alive(*pairs, *lives, frozen(closed, np.bool_), frozen(gone, np.bool_), out)
+        return out[:kept], late

@@ -40,9 +40,9 @@ def pane_counts(
             flat = packet.objects()
             pairs = layer.index.match(flat)  # type: ignore[union-attr]
             count("candidates", pairs.candidates)
-            ts = flat.ts[pairs.object]
-            counted, late = lifetimes.judge(block, pairs.query, ts)
-            object_, query, ts = pairs.object[counted], pairs.query[counted], ts[counted]
+            counted, late = lifetimes.judge(block, pairs.object, pairs.query, flat.ts)
+            object_, query = pairs.object[counted], pairs.query[counted]
+            ts = flat.ts[object_]
             anchor, window, every = block.anchor[query], block.window[query], block.every[query]
             pane = pane_of(ts, anchor, window, every)
             first = np.maximum(-((anchor - ts) // every), np.where(block.start[query] == MIN_US, MIN_US, 1))
