@@ -29,9 +29,9 @@ def search_many(spark: SparkSession, store: Store, queries: Sequence[Query]) -> 
         check_space(query, store.config.space)
     if not queries:
         return pa.table({"query": pa.array([], pa.int64())})
-    said = [(number, json.dumps(query.to_dict())) for number, query in enumerate(queries)]
-    parts = min(len(said), spark.sparkContext.defaultParallelism * 4)
-    frame = spark.createDataFrame(said, "query long, said string").repartitionById(parts, "query")
+    parts = min(len(queries), spark.sparkContext.defaultParallelism * 4)
+    said = [(number % parts, number, json.dumps(query.to_dict())) for number, query in enumerate(queries)]
+    frame = spark.createDataFrame(said, "part int, query long, said string").repartitionById(parts, "part")
     pinned = replace(store.commits.refresh(), runs={}, gone={}, counters={})
     pinned = replace(pinned, files={"segment": pinned.files.get("segment", {})})
     answered = frame.mapInArrow(_stage(str(store.path), json.dumps(pinned.to_dict())), "blob binary").collect()

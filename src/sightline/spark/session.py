@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+LOGGING = Path(__file__).with_name("log4j2.properties")  # errors only; Spark's own default greets with warnings
 ARROW_ROWS = 65_536  # Spark's default of 10,000 rows per Arrow batch costs a third of the throughput here
 ARROW_BYTES = 256 << 20  # a packed exchange has few, large values: bound a batch in bytes as well
 
@@ -21,6 +23,7 @@ def local_session() -> SparkSession:
     if active is not None:
         return active
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spark = (
@@ -35,6 +38,7 @@ def local_session() -> SparkSession:
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.driver.memory", os.environ.get("SIGHTLINE_DRIVER_MEMORY", "4g"))
+            .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.ui.enabled", "false")

@@ -136,7 +136,9 @@ class Batches:
 
     def _write_epoch(self, routing: Routing, why: str, control: int = -1) -> None:
         name = new_name("epoch")
-        write_array_file(self.store.data_path(name), routing.to_arrays(), {"partitioner": routing.name})
+        write_array_file(
+            self.store.data_path(name), routing.to_arrays(), {"partitioner": routing.name}, durable=self.store.durable
+        )
         with self.commit_lock:
             snapshot = self.store.commits.refresh()
             epoch = {
@@ -167,6 +169,7 @@ class Batches:
             high_us=snapshot.high_us,
             known_num=self.book.next_num_at(snapshot.control),
             keep_objects=config.keep_objects,
+            durable=self.store.durable,
             segment_rows=self._segment_rows,
             object_index=self._indexes.objects,
             merge_parts=routing.workers if merges else 0,

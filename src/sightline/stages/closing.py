@@ -10,7 +10,7 @@ import pyarrow as pa
 from sightline.model.time import MAX_US
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.read import INSTANT
-from sightline.stages.tables import write_table
+from sightline.stages.tables import Target, write_table
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
@@ -37,4 +37,4 @@ def closing_events(
         return None
     at = pa.array(np.full(len(gone), high_us)).cast(INSTANT)
     table = pa.table({"event": pa.array(["expired"] * len(gone)), "at": at})
-    return write_table(store.path, "events", gone, table)
+    return write_table(Target(store.path, store.durable), "events", gone, table)

@@ -18,7 +18,7 @@ from sightline.index.standing.panes import last_window
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.mapped import FILES
 from sightline.stages.segments import write_segment
-from sightline.stages.tables import KINDS
+from sightline.stages.tables import KINDS, Target
 from sightline.store.files import FileEntry, new_name
 from sightline.store.keyed_file import KeyedFile, KeyedTable, merge_keyed, write_keyed
 from sightline.store.merge_policy import MAX_ROWS, pick_merge
@@ -77,13 +77,17 @@ class Compaction:
             if len(table.keys) == 0:
                 return None
         name = new_name(kind)
-        written = write_keyed(self._store.data_path(name), table.keys, table.columns, table.objects)
+        written = write_keyed(
+            self._store.data_path(name), table.keys, table.columns, table.objects, durable=self._store.durable
+        )
         return written.entry(kind, name, group[0].stack, version=group[-1].version)
 
     def _merge_segments(self, group: list[FileEntry]) -> FileEntry:
         segments = [FILES.get(str(self._store.path), entry.name, "segment", Segment.from_file) for entry in group]
         data = merge_segments(segments)
-        merged = write_segment(self._store.path, data, group[0].stack, int(group[0].meta["worker"]))
+        merged = write_segment(
+            Target(self._store.path, self._store.durable), data, group[0].stack, int(group[0].meta["worker"])
+        )
         return FileEntry.from_dict({**merged.to_dict(), "version": group[-1].version})
 
     def _needed_panes(self, table: KeyedTable) -> KeyedTable:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from sightline.model.time import MIN_US
+from sightline.stages.tables import Target
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class Job:
     high_us: int | None  # high mark before this batch
     known_num: int  # subscriptions numbered below this one were in the plan of an earlier commit
     keep_objects: bool
+    durable: bool  # sync files before they are named; off in tests only
     segment_rows: int  # the work stage seals a segment at this many rows
     object_index: str  # registered name
     merge_parts: int  # partitions of the second exchange; 0 = nothing has to cross workers
@@ -35,6 +38,10 @@ class Job:
     @classmethod
     def from_json(cls, text: str) -> Job:
         return cls(**json.loads(text))
+
+    def target(self) -> Target:
+        """Where this batch writes."""
+        return Target(Path(self.store), self.durable)
 
     @property
     def mark_us(self) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +16,14 @@ from sightline.stages.job import Job
 from sightline.stages.nearest import merge_nearest
 from sightline.stages.parcel import MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
 from sightline.stages.range_matches import OBJECT_COLUMNS
-from sightline.stages.tables import write_table
+from sightline.stages.tables import Target, write_table
 from sightline.stages.top_terms import PANE_SCHEMA, merge_top_terms, stored_panes, windows_of_part
 from sightline.stages.work import Receipt
 
 
 def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     """Everything of one merge partition in one micro-batch; yields receipts."""
-    root = Path(job.store)
+    target = job.target()
     tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: [], PANES: []}
     high = job.high_us
     for parcel in parcels:
@@ -39,16 +38,16 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
             tables[parcel.kind].append(from_ipc(parcel.blob))
     receipt = Receipt()
     if tables[MATCHES]:
-        _matches(root, pa.concat_tables(tables[MATCHES]), receipt)
+        _matches(target, pa.concat_tables(tables[MATCHES]), receipt)
     if tables[NEAREST]:
-        _nearest(root, pa.concat_tables(tables[NEAREST]), job, receipt)
+        _nearest(target, pa.concat_tables(tables[NEAREST]), job, receipt)
     if high is not None:
         fresh = pa.concat_tables(tables[PANES]) if tables[PANES] else PANE_SCHEMA.empty_table()
-        _top_terms(root, fresh, job, part, high - job.lateness_us, receipt)
+        _top_terms(target, fresh, job, part, high - job.lateness_us, receipt)
     yield Parcel(0, RECEIPT, receipt.to_bytes())
 
 
-def _matches(root: Path, pairs: pa.Table, receipt: Receipt) -> None:
+def _matches(target: Target, pairs: pa.Table, receipt: Receipt) -> None:
     num, row = pairs["num"].to_numpy(), pairs["row"].to_numpy()
     order = np.lexsort((row, num))
     num, row = num[order], row[order]
@@ -58,25 +57,25 @@ def _matches(root: Path, pairs: pa.Table, receipt: Receipt) -> None:
     _, where, place = np.unique(row[first], return_index=True, return_inverse=True)
     objects = pairs.take(pa.array(order[first][where])).select(OBJECT_COLUMNS)
     columns = pa.table({"object": place.astype(np.int32)})
-    receipt.files.append(write_table(root, "matches", num[first], columns, objects))
+    receipt.files.append(write_table(target, "matches", num[first], columns, objects))
     receipt.count("matches", int(first.sum()))
     receipt.count("repeats", len(num) - int(first.sum()))
 
 
-def _nearest(root: Path, candidates: pa.Table, job: Job, receipt: Receipt) -> None:
+def _nearest(target: Target, candidates: pa.Table, job: Job, receipt: Receipt) -> None:
     state, events = merge_nearest(candidates, job)
     for kind, table in (("nearest", state), ("nearest_events", events)):
         if table.num_rows:
-            receipt.files.append(write_table(root, kind, table["num"].to_numpy(), table.drop(["num"])))
+            receipt.files.append(write_table(target, kind, table["num"].to_numpy(), table.drop(["num"])))
     receipt.count("nearest_events", events.num_rows)
 
 
-def _top_terms(root: Path, fresh: pa.Table, job: Job, part: int, until_us: int, receipt: Receipt) -> None:
+def _top_terms(target: Target, fresh: pa.Table, job: Job, part: int, until_us: int, receipt: Receipt) -> None:
     block = windows_of_part(job, part)
     if block is None:
         return
     reports, keep = merge_top_terms(fresh, block, job, until_us, stored_panes(job))
     for kind, table in (("reports", reports), ("panes", keep)):
         if table.num_rows:
-            receipt.files.append(write_table(root, kind, table["num"].to_numpy(), table.drop(["num"])))
+            receipt.files.append(write_table(target, kind, table["num"].to_numpy(), table.drop(["num"])))
     receipt.count("reports", reports.num_rows)

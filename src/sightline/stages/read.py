@@ -85,8 +85,8 @@ def clean(batch: pa.RecordBatch, space: Space, reject_after_us: int | None) -> C
         mark((lon < west) | (lon > east), "longitude out of range")
     else:
         mark((lat < south) | (lat > north) | (lon < west) | (lon > east), "outside the space")
-    mark(~valid_utf8(batch.column("id")), "invalid UTF-8 in id")
-    mark(~valid_utf8(batch.column("text")), "invalid UTF-8 in text")
+    for name in ("id", "text"):
+        mark(~valid_utf8(_filled(batch.column(name))), f"invalid UTF-8 in {name}")
     if reject_after_us is not None:
         mark(ts > reject_after_us, "future")
 
@@ -117,6 +117,11 @@ def _in_utc(column: pa.Array) -> pa.Array:
     """An instant is the same whatever the zone of the session that delivered it."""
     zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
     return column.cast(pa.timestamp(column.type.unit, "UTC")) if zoned else column
+
+
+def _filled(column: pa.Array) -> pa.Array:
+    """Nulls are marked by now; as empty strings they do not count as invalid as well."""
+    return column.fill_null("") if column.null_count else column
 
 
 def _string(column: pa.Array) -> pa.Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,17 +12,17 @@ from sightline.index.protocol import ObjectColumns
 from sightline.model.config import StoreConfig
 from sightline.stages.job import Job
 from sightline.stages.packet import Packet
+from sightline.stages.tables import Target
 from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
 from sightline.store.slices import cut, stack_of
-from sightline.store.store import DATA
 from sightline.text.term_batch import TermBatch
 
 MIN_SLICE_ROWS = 1 << 16  # slices with fewer rows share a segment with their neighbours
 
 
 def write_segments(
-    root: Path, packets: Sequence[Packet], worker: int, job: Job, config: StoreConfig
+    target: Target, packets: Sequence[Packet], worker: int, job: Job, config: StoreConfig
 ) -> list[dict[str, object]]:
     """Build and write the segments of one worker's own rows; returns their log entries."""
     flats = [packet.objects() for packet in packets]
@@ -47,14 +46,14 @@ def write_segments(
             data = build_segment(
                 part, columns if whole else columns.take(pa.array(rows)), job.object_index, config.space.bounds
             )
-            entries.append(write_segment(root, data, stack_of(f"w{worker}", piece.lo, piece.hi), worker).to_dict())
+            entries.append(write_segment(target, data, stack_of(f"w{worker}", piece.lo, piece.hi), worker).to_dict())
     return entries
 
 
-def write_segment(root: Path, data: SegmentData, stack: str, worker: int) -> FileEntry:
-    """Write a built segment durably; the entry carries what a search prunes by."""
+def write_segment(target: Target, data: SegmentData, stack: str, worker: int) -> FileEntry:
+    """Write a built segment; the entry carries what a search prunes by."""
     name = new_name("segment")
-    size = write_array_file(root / DATA / name, data.arrays, data.meta)
+    size = write_array_file(target.path(name), data.arrays, data.meta, durable=target.durable)
     low, high = data.meta["ts"]
     meta = {"bbox": data.meta["bbox"], "worker": worker}
     return FileEntry(

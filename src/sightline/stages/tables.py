@@ -16,6 +16,7 @@ Every row gets the column ``batch``, the log version of its commit, when it is r
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +26,26 @@ from sightline.store.files import new_name
 from sightline.store.keyed_file import write_keyed
 from sightline.store.store import DATA
 
+
+class Target(NamedTuple):
+    """Where files are written: the store's folder, and whether each is synced before it is named."""
+
+    store: Path
+    durable: bool
+
+    def path(self, name: str) -> Path:
+        """Path of a data file."""
+        return self.store / DATA / name
+
+
 KINDS = ("matches", "nearest", "nearest_events", "panes", "reports", "events", "rejects")
 
 
 def write_table(
-    root: Path, kind: str, key: npt.NDArray[np.int64], columns: pa.Table, objects: pa.Table | None = None
+    target: Target, kind: str, key: npt.NDArray[np.int64], columns: pa.Table, objects: pa.Table | None = None
 ) -> dict[str, object]:
-    """Write rows durably, sorted by key; returns the file's log entry."""
+    """Write rows sorted by key; returns the file's log entry."""
     name = new_name(kind)
-    return write_keyed(root / DATA / name, key, columns, objects).entry(kind, name, kind).to_dict()
+    return (
+        write_keyed(target.path(name), key, columns, objects, durable=target.durable).entry(kind, name, kind).to_dict()
+    )

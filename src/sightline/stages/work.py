@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ from sightline.stages.parcel import MARK, MATCHES, NEAREST, OBJECTS, PANES, RECE
 from sightline.stages.range_matches import range_matches
 from sightline.stages.segments import write_segments
 from sightline.stages.standing import Lifetimes, open_dropped
-from sightline.stages.tables import write_table
+from sightline.stages.tables import Target, write_table
 from sightline.stages.top_terms import pane_counts
 
 
@@ -47,7 +46,7 @@ class Receipt:
 
 def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
     """Everything of one worker in one micro-batch."""
-    root = Path(job.store)
+    target = job.target()
     receipt = Receipt()
     packets: list[Packet] = []
     rejects: list[pa.Table] = []
@@ -59,13 +58,13 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
         elif parcel.kind == REJECTS:
             rejects.append(from_ipc(parcel.blob))
     if rejects:
-        _write_rejects(root, pa.concat_tables(rejects), receipt)
+        _write_rejects(target, pa.concat_tables(rejects), receipt)
     if packets:
-        yield from _objects(packets, worker, job, root, receipt)
+        yield from _objects(packets, worker, job, target, receipt)
     yield Parcel(0, RECEIPT, receipt.to_bytes())
 
 
-def _objects(packets: list[Packet], worker: int, job: Job, root: Path, receipt: Receipt) -> Iterator[Parcel]:
+def _objects(packets: list[Packet], worker: int, job: Job, target: Target, receipt: Receipt) -> Iterator[Parcel]:
     owned = [packet if packet.own.all() else packet.take(np.flatnonzero(packet.own)) for packet in packets]
     owned = [packet for packet in owned if packet.columns.num_rows]
     _measure(owned, receipt)
@@ -76,7 +75,7 @@ def _objects(packets: list[Packet], worker: int, job: Job, root: Path, receipt: 
         if job.merge_matches:
             yield from _by_number(MATCHES, matches.with_rows(), job.merge_parts)
         else:
-            receipt.files.append(write_table(root, "matches", matches.num, matches.columns(), matches.objects))
+            receipt.files.append(write_table(target, "matches", matches.num, matches.columns(), matches.objects))
             receipt.count("matches", len(matches.num))
     candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count)
     if candidates is not None:
@@ -88,7 +87,7 @@ def _objects(packets: list[Packet], worker: int, job: Job, root: Path, receipt: 
         mark = json.dumps([receipt.low_us, receipt.high_us]).encode()
         yield from (Parcel(part, MARK, mark) for part in range(job.merge_parts))
     if owned and job.keep_objects:
-        receipt.files.extend(write_segments(root, owned, worker, job, store_config(job.store)))
+        receipt.files.extend(write_segments(target, owned, worker, job, store_config(job.store)))
 
 
 def _measure(owned: list[Packet], receipt: Receipt) -> None:
@@ -103,8 +102,8 @@ def _measure(owned: list[Packet], receipt: Receipt) -> None:
             receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + count
 
 
-def _write_rejects(root: Path, rejects: pa.Table, receipt: Receipt) -> None:
-    receipt.files.append(write_table(root, "rejects", np.zeros(rejects.num_rows, np.int64), rejects))
+def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:
+    receipt.files.append(write_table(target, "rejects", np.zeros(rejects.num_rows, np.int64), rejects))
     receipt.count("rejects", rejects.num_rows)
     for reason in rejects["reason"].to_pylist():
         receipt.count(f"rejects: {reason}", 1)
