@@ -88,11 +88,11 @@ def open(
         "partitioner": partitioner,
         "balance": balance,
         "keep_objects": keep_objects,
-        "lateness_us": None if lateness is None else duration_us(lateness, "lateness", allow_zero=True),
+        "lateness_us": None if lateness is None else duration_us(lateness, "lateness", allow_zero=True, error=BadConfig),
     }
     given = {name: value for name, value in given.items() if value is not None}
     if ahead is not _KEEP:
-        given["ahead_us"] = None if ahead is None else duration_us(ahead, "ahead", allow_zero=True)
+        given["ahead_us"] = None if ahead is None else duration_us(ahead, "ahead", allow_zero=True, error=BadConfig)
     fresh = StoreConfig(
         seed=secrets.randbits(63),
         **{**given, **({} if space is None else {"space": space}), **({} if text is None else {"text": text})},
@@ -217,6 +217,7 @@ class Engine:
             )
         if not name or not all(c.isalnum() or c in "-_." for c in name) or name.startswith("."):
             raise BadConfig("bad name of a run", value=name, allowed="letters, digits, '-', '_' and '.'")
+        duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
         self._begin()
         try:
             after, pipeline = self._after(on_batch, {}), self._pipeline()

@@ -6,26 +6,30 @@ Every kernel in a ``_kernels.py`` is decorated with :func:`kernel`. Flags and th
 * ``cache``: a fresh Spark worker loads machine code instead of compiling for seconds.
 * no ``fastmath``: answers must be bit-equal to the definition; no ``parallel``: a Spark task has one core.
 
-The cache directory carries a digest of every kernel's source, because Numba keys its cache by the one file a
-function is in and misses edits in kernels it calls from other files.
+The cache directory is one per installed code: Numba keys its files by path and time of the one source file a function
+is in, and misses edits in kernels it calls from other files. So a directory that was filled once (`stages.warm`) holds
+everything its code needs, and a changed or moved package gets another.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 _PACKAGE = Path(__file__).parent
 
 
-def source_digest() -> str:
-    """Digest of all kernel sources of the installed package."""
-    digest = hashlib.blake2b(digest_size=8)
+def code_digest() -> str:
+    """Digest of where the kernels are, what they say, and what compiles them."""
+    digest = hashlib.blake2b(f"{_PACKAGE} {version('numba')} {sys.version}".encode(), digest_size=8)
     for path in sorted([*_PACKAGE.rglob("_kernels.py"), Path(__file__)]):
+        digest.update(f"{path} {path.stat().st_mtime_ns}".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -38,7 +42,7 @@ def cache_directory() -> Path:
         root.mkdir(parents=True, exist_ok=True)
     except OSError:
         root = Path(tempfile.gettempdir()) / f"sightline-{os.getuid()}"
-    return root / f"kernels-{source_digest()}"
+    return root / f"kernels-{code_digest()}"
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory()))

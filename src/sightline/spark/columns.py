@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sightline.model.errors import BadSource
-from sightline.stages.read import GEOMETRY, REQUIRED
+from sightline.stages.read import CORRUPT, GEOMETRY, REQUIRED
 
 NUMBERS = (T.DoubleType, T.FloatType, T.DecimalType, T.IntegerType, T.LongType, T.ShortType, T.ByteType)
 INSTANTS = (T.TimestampType, T.TimestampNTZType, T.StringType)
@@ -24,13 +24,18 @@ def canonical(frame: DataFrame, columns: Mapping[str, str] | None, *, untyped: b
     Parameters
     ----------
     columns : mapping of our names to the source's, for those that differ; ``geometry`` names a WKB or GEOMETRY point
-    untyped : the source has no types of its own (CSV, JSON lines): numbers may come as strings
+    untyped : the source has no types of its own (CSV, JSON): numbers may come as strings, and a column
+        of our own marks the records that could not be decoded
     """
     names = dict(columns or {})
     unknown = sorted(set(names) - {*REQUIRED, "geometry"})
     if unknown:
         raise BadSource("columns= maps an unknown name", value=unknown[0], allowed=", ".join((*REQUIRED, "geometry")))
     types = {field.name: field.dataType for field in frame.schema.fields}
+    own = (GEOMETRY,) if untyped else (GEOMETRY, CORRUPT)
+    taken = [name for name in own if name in types]
+    if taken:
+        raise BadSource("a column has a reserved name", value=taken[0], hint="rename the column in the source")
     geometry = _geometry(names, types)
     wanted = ["id", "ts", "text"] if geometry else list(REQUIRED)
     source = {name: names.get(name, name) for name in wanted}
@@ -39,7 +44,7 @@ def canonical(frame: DataFrame, columns: Mapping[str, str] | None, *, untyped: b
             raise BadSource(
                 f"the source has no column {column!r}",
                 value=name,
-                allowed=", ".join(sorted(types)),
+                allowed=", ".join(sorted(set(types) - {CORRUPT})),
                 hint=f'map it: columns={{"{name}": "..."}}',
             )
     selected = [_checked(name, source[name], types[source[name]], untyped) for name in wanted]

@@ -69,7 +69,7 @@ def _from_path(path: Path, spark: SparkSession, columns: Mapping[str, str] | Non
     if suffix == ".parquet":
         return _from_parquet(path, spark, columns, folder)
     if suffix == ".geojson":
-        return _stage_table(_read_geojson(path), spark, columns, folder)
+        return _stage_table(_read_geojson(path), spark, columns, folder, untyped=True)
     if suffix in TEXT_FORMATS:
         frame = canonical(read_text(path, TEXT_FORMATS[suffix], spark), columns, untyped=True)
         size = sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file())
@@ -100,6 +100,8 @@ def read_text(path: Path, kind: str, spark: SparkSession) -> DataFrame:
         wanted = T.StructType([*fields, T.StructField(CORRUPT, T.StringType())])
         return spark.read.schema(wanted).option("columnNameOfCorruptRecord", CORRUPT).json(str(path))
     header = spark.read.option("header", True).csv(str(path)).schema
+    if not header.names:
+        raise BadSource("the file has no header", value=str(path), allowed="column names in the first line")
     wanted = T.StructType(
         [*(T.StructField(name, T.StringType()) for name in header.names), T.StructField(CORRUPT, T.StringType())]
     )
@@ -137,9 +139,11 @@ def _cut(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Ta
         yield pa.Table.from_batches(held, schema)
 
 
-def _stage_table(table: pa.Table, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:
+def _stage_table(
+    table: pa.Table, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path, *, untyped: bool = False
+) -> Chunks:
     parts = (table.slice(start, COMMIT_ROWS) for start in range(0, max(table.num_rows, 1), COMMIT_ROWS))
-    return _stage_tables(parts, table.slice(0, 0), table.num_rows, spark, columns, folder)
+    return _stage_tables(parts, table.slice(0, 0), table.num_rows, spark, columns, folder, untyped=untyped)
 
 
 def _stage_tables(
@@ -149,27 +153,31 @@ def _stage_tables(
     spark: SparkSession,
     columns: Mapping[str, str] | None,
     folder: Path,
+    *,
+    untyped: bool = False,
 ) -> Chunks:
     folder.mkdir(parents=True)
     try:
         # Types are checked on an empty frame first: a wrong column is refused before a large table is written.
         pq.write_table(_readable(empty), folder / "schema.parquet")
-        canonical(spark.read.parquet(str(folder / "schema.parquet")), columns)
+        canonical(spark.read.parquet(str(folder / "schema.parquet")), columns, untyped=untyped)
         frames = []
         for number, part in enumerate(parts):
             path = folder / f"{number:06d}.parquet"
             # As many row groups as there are cores, at least: they are what the scan is divided by.
             group = min(STAGED_GROUP_ROWS, max(1, -(-part.num_rows // spark.sparkContext.defaultParallelism)))
             pq.write_table(_readable(part), path, compression="lz4", row_group_size=group)
-            frames.append(_frame_of(path, spark, columns))
+            frames.append(_frame_of(path, spark, columns, untyped))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return Chunks(frames, rows, folder)
 
 
-def _frame_of(path: Path, spark: SparkSession, columns: Mapping[str, str] | None) -> Callable[[], DataFrame]:
-    return lambda: canonical(spark.read.parquet(str(path)), columns)
+def _frame_of(
+    path: Path, spark: SparkSession, columns: Mapping[str, str] | None, untyped: bool
+) -> Callable[[], DataFrame]:
+    return lambda: canonical(spark.read.parquet(str(path)), columns, untyped=untyped)
 
 
 def _stage_frame(frame: DataFrame, spark: SparkSession, folder: Path) -> Chunks:
@@ -210,20 +218,40 @@ def _readable(table: pa.Table) -> pa.Table:
 
 
 def _read_geojson(path: Path) -> pa.Table:
-    """Point features of a GeoJSON file; a feature that is no point keeps null coordinates and is rejected later."""
+    """Features of a GeoJSON file as rows."""
     try:
         document = json.loads(path.read_text("utf-8"))
         features = document["features"] if document.get("type") == "FeatureCollection" else [document]
     except (ValueError, KeyError, AttributeError) as cause:
         raise BadSource("not a GeoJSON file", value=str(path), allowed="a FeatureCollection of points") from cause
-    rows = []
-    for feature in features:
-        geometry = feature.get("geometry") or {}
-        point = geometry.get("coordinates") if geometry.get("type") == "Point" else None
-        lon, lat = (float(point[0]), float(point[1])) if point else (None, None)
-        named = {"id": str(feature["id"])} if feature.get("id") is not None else {}
-        rows.append({**named, **(feature.get("properties") or {}), "lon": lon, "lat": lat})
+    rows = [_geojson_row(feature) for feature in features]
     if not rows:
         raise BadSource("the file has no features", value=str(path), allowed="a FeatureCollection of points")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+    names = list(dict.fromkeys(["lon", "lat", CORRUPT, *(name for row in rows for name in row)]))
+    return pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
+
+
+def _geojson_row(feature: Any) -> dict[str, Any]:
+    """Columns of a feature; one that is no point keeps its text, and is rejected with it."""
+    try:
+        named = {"id": str(feature["id"])} if feature.get("id") is not None else {}
+        row = {**named, **(feature.get("properties") or {}), "lon": None, "lat": None}
+        if feature.get("geometry") is not None:
+            kind, place = feature["geometry"]["type"], feature["geometry"]["coordinates"]
+            if kind != "Point":
+                raise ValueError(kind)
+            row["lon"], row["lat"] = float(place[0]), float(place[1])
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return {CORRUPT: json.dumps(feature, ensure_ascii=False)}
+    return row
+
+
+def _json_column(values: list[Any]) -> pa.Array:
+    """A column of JSON values; of several types it is text, as Spark reads JSON lines."""
+    if all(value is None for value in values):
+        return pa.array(values, pa.string())
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        said = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+        return pa.array(said, pa.string())

@@ -172,7 +172,9 @@ def _new_id() -> str:
 
 def _checked_id(id_: object) -> str:
     if not isinstance(id_, str) or not id_:
-        raise BadQuery("a subscription id must be a non-empty string", value=id_)
+        raise BadQuery(
+            "a bad subscription id", value=id_, allowed="a non-empty string", hint="leave id= out to get one"
+        )
     return id_
 
 
@@ -182,4 +184,8 @@ def _check_ids(ids: pa.StringArray) -> None:
     counts = pc.value_counts(ids)
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(twice):
-        raise DuplicateSubscription("an id stands twice in the table", value=twice.field("values")[0].as_py())
+        raise DuplicateSubscription(
+            "an id stands twice in the table",
+            value=twice.field("values")[0].as_py(),
+            hint="choose others; nothing was registered",
+        )

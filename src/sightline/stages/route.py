@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from sightline.geo.curve import curve_keys
 from sightline.index.protocol import ObjectColumns
 from sightline.partition import Routing, routing_from_arrays
 from sightline.stages.job import Job
@@ -47,12 +48,15 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         identity = (partition << ROW_BITS) + seen + np.arange(n, dtype=np.int64)
         seen += n
         whole = Packet(cleaned.objects, terms, np.ones(n, np.bool_), identity, routes.leaf)
+        # Along the curve, neighbours meet the same queries while these are in cache, and segments come sorted.
+        place = curve_keys(cleaned.lon, cleaned.lat, config.space.bounds)
         bounds = np.searchsorted(routes.worker, np.arange(job.workers + 1))
         for worker in range(job.workers):
             rows = routes.row[bounds[worker] : bounds[worker + 1]].astype(np.int64)
             if len(rows) == 0:
                 continue
-            packet = whole if len(rows) == n else whole.take(rows)
+            rows = rows[np.argsort(place[rows])]
+            packet = whole.take(rows)
             own = routes.owner[rows] == worker
             for blob in pack(replace(packet, own=own)):
                 yield Parcel(worker, OBJECTS, blob)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from sightline.model.config import OBJECT_COLUMNS, RESERVED
 from sightline.model.errors import BadSource
+from sightline.stages.read import CORRUPT, GEOMETRY
 
 
 def decode(stored: list[str] | None) -> pa.Schema:
@@ -28,7 +29,7 @@ def with_batch(stored: pa.Schema, batch: pa.Schema) -> pa.Schema:
     """
     merged = {field.name: field for field in stored}
     for field in batch:
-        if field.name in OBJECT_COLUMNS:
+        if field.name in (*OBJECT_COLUMNS, CORRUPT, GEOMETRY):
             continue
         if field.name in RESERVED or field.name.startswith("_"):
             raise BadSource(

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sightline.jit import cache_directory
 from sightline.model.config import StoreConfig
 from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQuery
-from sightline.model.regions import Box, Circle
+from sightline.model.regions import Box, Circle, Polygon
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition import PARTITIONERS
 from sightline.stages.batch import Batches
@@ -37,6 +37,7 @@ def warm() -> bool:
     queries: list[Query] = [
         RangeQuery("flood AND (boat OR rescue) AND NOT calm", Box(-10, -10, 10, 10)),
         RangeQuery("", Circle(0, 0, 1e6)),
+        RangeQuery("flood OR x", Polygon([(-1, -1), (1, -1), (1, 1), (-1, 1)])),
         NearestQuery("flood", (0.0, 0.0), 2),
         TopTermsQuery(everywhere, 3, window="2s", every="1s"),
     ]
@@ -72,13 +73,7 @@ def warm() -> bool:
                 batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
             Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
             searcher = Searcher(store)
-            for query in (
-                queries[0],
-                queries[1],
-                queries[2],
-                TopTermsQuery(everywhere, 3),
-                TopTermsQuery(Circle(0, 0, 1e6), 3),
-            ):
+            for query in (*queries[:-1], *(TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6)))):
                 searcher.answer(query)
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()
