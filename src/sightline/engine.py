@@ -88,7 +88,9 @@ def open(
         "partitioner": partitioner,
         "balance": balance,
         "keep_objects": keep_objects,
-        "lateness_us": None if lateness is None else duration_us(lateness, "lateness", allow_zero=True, error=BadConfig),
+        "lateness_us": None
+        if lateness is None
+        else duration_us(lateness, "lateness", allow_zero=True, error=BadConfig),
     }
     given = {name: value for name, value in given.items() if value is not None}
     if ahead is not _KEEP:
@@ -225,13 +227,17 @@ class Engine:
                 checkpoint = self._store.path / RUNS / name
                 run = start_stream(source, name, checkpoint, trigger, columns, pipeline, after, self._end)  # type: ignore[arg-type]
             else:
+                said = str(Path(source).resolve()) if isinstance(source, (str, Path)) else type(source).__name__
+                run_id = once_id(self._store.path / RUNS / name, said)
                 parts = chunks(source, self.spark, columns, self._store.path / STAGING)
 
                 def release() -> None:
                     parts.remove_staged()
                     self._end()
 
-                run = start_once(parts.frames, name, once_id(self._store.path / RUNS / name), pipeline, after, release)
+                run = start_once(
+                    parts.frames, name, once_id(self._store.path / RUNS / name, said), pipeline, after, release
+                )
         except BaseException:
             self._end()
             raise

@@ -49,11 +49,11 @@ def canonical(frame: DataFrame, columns: Mapping[str, str] | None, *, untyped: b
             )
     selected = [_checked(name, source[name], types[source[name]], untyped) for name in wanted]
     if geometry:
-        point = F.col(_quoted(geometry))
+        point = F.col(quoted(geometry))
         binary = isinstance(types[geometry], T.BinaryType)
         selected.append((point if binary else F.call_function("st_asbinary", point)).alias(GEOMETRY))
     used = {*source.values(), *((geometry,) if geometry else ())}
-    payload = [F.col(_quoted(name)) for name in types if name not in used and name not in REQUIRED]
+    payload = [F.col(quoted(name)) for name in types if name not in used and name not in REQUIRED]
     clash = [name for name in types if name in REQUIRED and name not in used]
     if clash:
         raise BadSource(
@@ -82,7 +82,7 @@ def _geometry(names: dict[str, str], types: dict[str, T.DataType]) -> str | None
 
 
 def _checked(name: str, source: str, kind: T.DataType, untyped: bool) -> Column:
-    column = F.col(_quoted(source))
+    column = F.col(quoted(source))
     allowed: tuple[type[T.DataType], ...]
     if name in ("lon", "lat"):
         allowed, words = (NUMBERS + ((T.StringType,) if untyped else ())), "double, float, decimal or integer"
@@ -106,5 +106,6 @@ def _checked(name: str, source: str, kind: T.DataType, untyped: bool) -> Column:
     return column.alias(name)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name for ``col``, dots and all."""
     return "`" + name.replace("`", "``") + "`"

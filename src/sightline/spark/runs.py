@@ -14,13 +14,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
+from sightline.model import errors
 from sightline.model.durations import duration_us
-from sightline.model.errors import RunFailed, SightlineError
+from sightline.model.errors import BadConfig, RunFailed, SightlineError
 from sightline.spark.checkpoints import query_id
 from sightline.spark.columns import canonical
 from sightline.spark.pipeline import execute
 from sightline.stages.batch import Batches, BatchReport
 
+_OURS = re.compile(r"sightline\.model\.errors\.(\w+): (.*)")
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 AfterBatch = Callable[[BatchReport], None]
 
@@ -55,7 +57,7 @@ class Run:
     def status(self) -> dict[str, Any]:
         """What it is doing now."""
         return {
-            "message": "stopping" if self._stopping.is_set() else "running" if self.is_active else "ended",
+            "message": "ended" if not self.is_active else "stopping" if self._stopping.is_set() else "running",
             "is_in_batch": self._in_batch.locked(),
             "is_active": self.is_active,
         }
@@ -141,7 +143,7 @@ def start_stream(
 ) -> Run:
     """Start a streaming frame; its checkpoint lives in the store under the run's name."""
     canonical(frame, columns)  # a wrong column is refused here, not by the first batch
-    every_us = duration_us(trigger, "trigger", allow_zero=True)
+    every_us = duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
     run = Run(name, release)
 
     def batch_of(rows: DataFrame, number: int) -> None:
@@ -184,10 +186,16 @@ def start_once(
     return run
 
 
-def _failure(name: str, cause: BaseException) -> RunFailed:
-    lines = [line for line in str(cause).splitlines() if line.strip()] or [type(cause).__name__]
-    # Spark puts the Python error at the end of its traceback, and nothing but words before it.
-    line = next((line for line in reversed(lines) if _ERROR.match(line)), lines[0])
-    error = RunFailed(f"run {name!r} failed", value=line, hint="what was committed before it stays; see __cause__")
+def _failure(name: str, cause: BaseException) -> SightlineError:
+    """What a run failed of: our own error, if a task raised one, else a ``RunFailed`` with Spark's words."""
+    ours = _OURS.search(str(cause))
+    kind = getattr(errors, ours[1], None) if ours else None
+    if ours is not None and kind is not None:
+        error: SightlineError = kind(ours[2])
+    else:
+        lines = [line for line in str(cause).splitlines() if line.strip()] or [type(cause).__name__]
+        # Spark puts the Python error at the end of its traceback, and nothing but words before it.
+        line = next((line for line in reversed(lines) if _ERROR.match(line)), lines[0])
+        error = RunFailed(f"run {name!r} failed", value=line, hint="what was committed before it stays; see __cause__")
     error.__cause__ = cause
     return error

@@ -20,16 +20,18 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sightline.model.errors import BadSource
-from sightline.spark.columns import canonical
+from sightline.spark.columns import canonical, quoted
 from sightline.stages.read import CORRUPT
 
 COMMIT_ROWS = 1_000_000
 STAGED_GROUP_ROWS = 65_536  # row groups are what Spark splits a file by
 IN_PLACE_BYTES = 256 << 20  # a text file larger than this is staged, so that it is cut into commits
 TEXT_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+LATIN = "ISO-8859-1"
 ALLOWED = "a Spark DataFrame, a pyarrow.Table, or a path to .parquet, .csv, .jsonl or .geojson"
 
 
@@ -106,7 +108,9 @@ def read_text(path: Path, kind: str, spark: SparkSession) -> DataFrame:
         [*(T.StructField(name, T.StringType()) for name in header.names), T.StructField(CORRUPT, T.StringType())]
     )
     reader = spark.read.schema(wanted).option("header", True).option("columnNameOfCorruptRecord", CORRUPT)
-    return reader.option("multiLine", True).option("escape", '"').csv(str(path))
+    # Read as Latin-1 and turned back, the bytes stay as they are; read as UTF-8, Spark would repair bad ones silently.
+    frame = reader.option("multiLine", True).option("escape", '"').option("encoding", LATIN).csv(str(path))
+    return frame.select(*(F.encode(F.col(quoted(name)), LATIN).cast("string").alias(name) for name in wanted.names))
 
 
 def _from_parquet(path: Path, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:

@@ -81,6 +81,7 @@ def nearest_candidates(
     tables = []
     for layer in open_compiled(job, NEAREST, worker):
         block, bound = layer.block, radii(layer.block, job)
+        bound[lifetimes.closed(block)] = NO_BOUND  # what these would have matched is late, at any distance
         for packet in packets:
             flat = packet.objects()
             found = layer.index.candidates(flat, bound)  # type: ignore[union-attr]

@@ -155,8 +155,9 @@ def _points(column: pa.Array) -> _Place:
     values = np.array(column.to_pylist(), object)
     points = shapely.from_wkb(values, on_invalid="ignore")
     undecodable = ~null & (shapely.get_type_id(points) != shapely.GeometryType.POINT)
-    known = ~(null | undecodable)
-    lon, lat = np.zeros(len(column)), np.zeros(len(column))
+    empty = shapely.is_empty(points)  # a point of NaNs is how WKB says "nowhere"
+    known = ~(null | undecodable | empty)
+    lon, lat = np.where(empty, np.nan, 0.0), np.where(empty, np.nan, 0.0)
     lon[known], lat[known] = shapely.get_x(points[known]), shapely.get_y(points[known])
     return _Place(lon, lat, null, undecodable)
 

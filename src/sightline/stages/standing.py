@@ -77,11 +77,15 @@ class Lifetimes:
     job: Job
     dropped: npt.NDArray[np.int64]
 
+    def closed(self, block: QueryBlock) -> npt.NDArray[np.bool_]:
+        """Which queries of a block were closed before this batch."""
+        return (block.num < self.job.known_num) & (block.end <= self.job.mark_us)
+
     def judge(
         self, block: QueryBlock, obj: npt.NDArray[np.int32], query: npt.NDArray[np.int32], ts: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], int]:
         """Places of the pairs that count, and how many were late; ``ts`` is that of every object of the batch."""
-        closed = (block.num < self.job.known_num) & (block.end <= self.job.mark_us)
+        closed = self.closed(block)
         gone = np.isin(block.num, self.dropped) if len(self.dropped) else np.zeros(len(block), np.bool_)
         out = np.empty(len(obj), np.int64)
         lives = frozen(block.start, np.int64), frozen(block.end, np.int64)

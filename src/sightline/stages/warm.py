@@ -73,7 +73,8 @@ def warm() -> bool:
                 batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
             Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
             searcher = Searcher(store)
-            for query in (*queries[:-1], *(TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6)))):
+            counted = [TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6))]
+            for query in (*queries[:-1], *counted):
                 searcher.answer(query)
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()
