@@ -235,9 +235,7 @@ class Engine:
                     parts.remove_staged()
                     self._end()
 
-                run = start_once(
-                    parts.frames, name, once_id(self._store.path / RUNS / name, said), pipeline, after, release
-                )
+                run = start_once(parts.frames, name, run_id, pipeline, after, release)
         except BaseException:
             self._end()
             raise

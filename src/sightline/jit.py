@@ -34,15 +34,21 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
-def cache_directory() -> Path:
-    """Directory of compiled kernels for exactly this code, per user."""
+def cache_root() -> Path:
+    """The user's folder for what can be made again: compiled kernels, word lists of the generator."""
     base = os.environ.get("SIGHTLINE_CACHE_DIR")
     root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sightline"
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError:
         root = Path(tempfile.gettempdir()) / f"sightline-{os.getuid()}"
-    return root / f"kernels-{code_digest()}"
+        root.mkdir(parents=True, exist_ok=True)
+    return root
+
+
+def cache_directory() -> Path:
+    """Directory of compiled kernels for exactly this code."""
+    return cache_root() / f"kernels-{code_digest()}"
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory()))

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 import sightline as sl
 from tests.engine import stream_child
+from tests.spark.conftest import QUICK_JVM
 
 pytestmark = pytest.mark.spark
 FILES, ROWS, BAD = 12, 40, 2  # rows of a file, and how many of them are bad
@@ -102,7 +103,7 @@ def run_to_the_end(store: Path, folder: Path, draw: random.Random, log: Path) ->
     found: list[int] = []
     while True:
         with log.open("a") as output:
-            child = subprocess.Popen(command, stdout=output, stderr=output)
+            child = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **QUICK_JVM})
         try:
             if len(found) == KILLS:
                 assert child.wait(timeout=200) == 0, log.read_text()

