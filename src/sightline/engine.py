@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import pyarrow as pa
 
 from sightline.model.config import StoreConfig
@@ -333,12 +332,9 @@ class Engine:
         snapshot = self._store.commits.refresh()
         if not snapshot.epochs:
             self._raise_empty()
-        epoch = snapshot.epochs[-1]
-        table = FILES.get(str(self._store.path), epoch["file"], "routing", open_routing).leaf_table()
-        counts = np.zeros(table.num_rows, np.int64)
-        for leaf, count in leaf_objects(snapshot, epoch["partitioner"]).items():
-            counts[leaf] = count
-        return Result(table.append_column("objects", pa.array(counts)))
+        routing = FILES.get(str(self._store.path), snapshot.epochs[-1]["file"], "routing", open_routing)
+        owned = pa.array(leaf_objects(snapshot, routing))
+        return Result(routing.leaf_table().append_column("objects", owned))
 
     # --- inside ----------------------------------------------------------------------------------------------------
 

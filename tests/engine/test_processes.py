@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from tests.engine import reader_child, stream_child
 
 import sightline as sl
-from tests.engine import reader_child, stream_child
 
 pytestmark = pytest.mark.spark
 START = datetime(2024, 5, 1, tzinfo=UTC)
@@ -39,15 +39,18 @@ class Pipeline:
     def put(self, wait: bool = True) -> list[str]:
         """Add a file; returns the ids of its rows, when they are committed."""
         names = [f"{self.files}-{row}" for row in range(FILE_ROWS)]
-        table = pa.table({
-            "id": names,
-            "lon": [float(row * 7 - 90) for row in range(FILE_ROWS)],
-            "lat": [float(row - 12) for row in range(FILE_ROWS)],
-            "ts": pa.array(
-                [START + timedelta(minutes=self.files, seconds=row) for row in range(FILE_ROWS)], pa.timestamp("us", tz="UTC")
-            ),
-            "text": ["flood boat" if row % 2 else "calm" for row in range(FILE_ROWS)],
-        })
+        table = pa.table(
+            {
+                "id": names,
+                "lon": [float(row * 7 - 90) for row in range(FILE_ROWS)],
+                "lat": [float(row - 12) for row in range(FILE_ROWS)],
+                "ts": pa.array(
+                    [START + timedelta(minutes=self.files, seconds=row) for row in range(FILE_ROWS)],
+                    pa.timestamp("us", tz="UTC"),
+                ),
+                "text": ["flood boat" if row % 2 else "calm" for row in range(FILE_ROWS)],
+            }
+        )
         staged = self.folder.parent / "staged.parquet"
         pq.write_table(table, staged)
         staged.rename(self.folder / f"{self.files:03d}.parquet")
@@ -81,7 +84,9 @@ def pipeline(tmp_path: Path, spark: SparkSession) -> Iterator[Pipeline]:
 def elsewhere(store: Path, code: str) -> subprocess.CompletedProcess[str]:
     """Run a few lines in another process, with ``engine`` open on the store."""
     program = f"import sightline as sl\nwith sl.open({str(store)!r}) as engine:\n    {code}\n"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env={**os.environ})
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env={**os.environ}
+    )
 
 
 def done(process: subprocess.CompletedProcess[str]) -> str:
@@ -105,7 +110,9 @@ def test_readers_see_whole_batches_once_while_a_pipeline_writes(pipeline: Pipeli
             assert reader.returncode == 0, stderr
             seen = json.loads(stdout)
             assert seen == sorted(seen), "a reader went back in time"
-            assert all(count % FILE_ROWS == 0 for rows, matches, _, objects in seen for count in (rows, matches, objects))
+            assert all(
+                count % FILE_ROWS == 0 for rows, matches, _, objects in seen for count in (rows, matches, objects)
+            )
             assert seen[-1] == [8 * FILE_ROWS, 8 * FILE_ROWS, 5, 8 * FILE_ROWS]
     finally:
         for reader in readers:
@@ -158,6 +165,5 @@ def test_a_second_pipeline_is_refused(pipeline: Pipeline, spark: SparkSession) -
     pipeline.put()  # the first one goes on
     pipeline.run.stop()
     assert pipeline.engine.search(sl.RangeQuery("", WORLD)).num_rows == 2 * FILE_ROWS
-    with sl.open(store, spark) as second:  # and leaves the store free
-        with pytest.raises(sl.BadSource):
-            second.load(pa.table({"id": ["x"]}))
+    with sl.open(store, spark) as second, pytest.raises(sl.BadSource):  # the store is free again
+        second.load(pa.table({"id": ["x"]}))

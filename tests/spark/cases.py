@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tests.stages.worlds import LATS, LONS, SECOND, WORDS, us
+
 import sightline as sl
 from sightline.model.queries import Query
 from sightline.testing import StandingOracle
-from tests.stages.worlds import LATS, LONS, SECOND, WORDS, us
 
 Rows = list[dict[str, Any]]
 WORLD = sl.Box(-180, -90, 180, 90)
@@ -140,16 +141,18 @@ def rows_of(seed: int) -> list[Rows]:
     draw = random.Random(seed)
     batches = []
     for number in range(BATCHES):
-        batches.append([
-            {
-                "id": draw.choice(["a", "b", "ä", "c1", "c10"]),
-                "lon": draw.choice(LONS),
-                "lat": draw.choice(LATS),
-                "ts_us": draw.randrange(20 * number, 20 * number + 26) * SECOND,
-                "text": " ".join(draw.choices(WORDS, k=draw.randrange(5))),
-            }
-            for _ in range(BATCH_ROWS)
-        ])
+        batches.append(
+            [
+                {
+                    "id": draw.choice(["a", "b", "ä", "c1", "c10"]),
+                    "lon": draw.choice(LONS),
+                    "lat": draw.choice(LATS),
+                    "ts_us": draw.randrange(20 * number, 20 * number + 26) * SECOND,
+                    "text": " ".join(draw.choices(WORDS, k=draw.randrange(5))),
+                }
+                for _ in range(BATCH_ROWS)
+            ]
+        )
     return batches
 
 

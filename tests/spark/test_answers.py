@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.spark import cases
+from tests.spark.cases import emitted, found, sought, told
+from tests.stages.worlds import Deployment, new_folder, table_of
 
 import sightline as sl
 from sightline.model.queries import Query
 from sightline.testing import StandingOracle
-from tests.spark import cases
-from tests.spark.cases import emitted, found, sought, told
-from tests.stages.worlds import Deployment, new_folder, table_of
 
 pytestmark = pytest.mark.spark
 DEPLOYMENTS = [("grid", 1, 0), ("grid", 3, 5), ("broadcast", 1, 5), ("broadcast", 3, 0)]
@@ -54,7 +54,9 @@ def world(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[World
     partitioner, workers, lateness = request.param
     with new_folder() as folder:
         inline = Deployment(Path(folder) / "inline", partitioner, workers, lateness * 1_000_000)
-        engine = sl.open(Path(folder) / "spark", spark, partitioner=partitioner, workers=workers, lateness=f"{lateness}s")
+        engine = sl.open(
+            Path(folder) / "spark", spark, partitioner=partitioner, workers=workers, lateness=f"{lateness}s"
+        )
         world = World(engine, sl.open(inline.folder), StandingOracle(lateness_us=lateness * 1_000_000))
         for number, batch in enumerate(cases.rows_of(seed=17 + workers)):
             for kind, id_, query, ttl in at_batch(number):
@@ -121,6 +123,7 @@ def test_what_expired_and_what_came_late(world: World) -> None:
 def test_another_number_of_workers_changes_nothing(world: World) -> None:
     """Reopened with other workers, after an empty load under the new epoch, everything reads as before."""
     with sl.open(world.engine.path, world.engine.spark, workers=2) as again:
+        again.rebalance()
         again.load(table_of([]))
         assert set(again.partitions()["worker"].to_pylist()) == {0, 1}
         for kind, ids in world.registered.items():

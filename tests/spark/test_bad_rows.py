@@ -70,21 +70,26 @@ def test_every_kind_of_the_semantics_page(load: Load) -> None:
         ("invalid UTF-8 in text", {"id": "mark-8", "text": b"caf\xc3"}),
         ("future", {"id": "mark-9", "ts": datetime(2999, 1, 1, tzinfo=UTC)}),
     ]
-    again = [("non-finite coordinate", {"id": "mark-10", "lat": -inf}), ("null coordinate", {"id": "mark-11", "lon": None})]
+    again = [
+        ("non-finite coordinate", {"id": "mark-10", "lat": -inf}),
+        ("null coordinate", {"id": "mark-11", "lon": None}),
+    ]
     edges = [{"lon": -180.0, "lat": -90.0}, {"lon": 180.0, "lat": 90.0}, {"text": ""}]
     rows = [{**GOOD, **row} for row in [*edges, *(row for _, row in broken), *(row for _, row in again), {}]]
 
     def column(name: str) -> list[bytes | None]:
         return [row[name].encode() if isinstance(row[name], str) else row[name] for row in rows]
 
-    table = pa.table({
-        "id": strings(column("id")),
-        "lon": pa.array([row["lon"] for row in rows], pa.float64()),
-        "lat": pa.array([row["lat"] for row in rows], pa.float64()),
-        "ts": pa.array([row["ts"] for row in rows], pa.timestamp("us", tz="UTC")),
-        "text": strings(column("text")),
-        "note": [f"mark-{i - len(edges)}" for i in range(len(rows))],
-    })
+    table = pa.table(
+        {
+            "id": strings(column("id")),
+            "lon": pa.array([row["lon"] for row in rows], pa.float64()),
+            "lat": pa.array([row["lat"] for row in rows], pa.float64()),
+            "ts": pa.array([row["ts"] for row in rows], pa.timestamp("us", tz="UTC")),
+            "text": strings(column("text")),
+            "note": [f"mark-{i - len(edges)}" for i in range(len(rows))],
+        }
+    )
     with pytest.warns(UserWarning, match="lon and lat swapped"):
         engine = load(table)
     assert ids(engine) == ["good"] * (len(edges) + 1)
@@ -161,7 +166,9 @@ def test_json_lines(load: Load, tmp_path: Path) -> None:
     rejects = engine.rejects().to_pylist()
     reasons = sorted(row["reason"] for row in rejects)
     assert len(rejects) == len(lines) - 2, reasons
-    assert {"latitude out of range", "null coordinate", "null text", "undecodable record", "undecodable ts"} <= set(reasons)
+    assert {"latitude out of range", "null coordinate", "null text", "undecodable record", "undecodable ts"} <= set(
+        reasons
+    )
     undecodable = [row["raw"] for row in rejects if row["reason"] == "undecodable record"]
     assert lines[2].decode() in undecodable
     assert lines[3].decode() in undecodable
@@ -169,7 +176,12 @@ def test_json_lines(load: Load, tmp_path: Path) -> None:
 
 def test_geojson(load: Load, tmp_path: Path) -> None:
     def feature(id_: Any, geometry: Any, **properties: Any) -> dict[str, Any]:
-        return {"type": "Feature", "id": id_, "geometry": geometry, "properties": {"ts": ISO, "text": "flood", **properties}}
+        return {
+            "type": "Feature",
+            "id": id_,
+            "geometry": geometry,
+            "properties": {"ts": ISO, "text": "flood", **properties},
+        }
 
     point = {"type": "Point", "coordinates": [1.5, 2.5]}
     features = [
@@ -191,7 +203,8 @@ def test_geojson(load: Load, tmp_path: Path) -> None:
     found = sorted((str(json.loads(row["raw"])["id"]), row["reason"]) for row in rejects)
     assert found == [
         ("None", "null id"), ("far", "longitude out of range"), ("flat", "undecodable record"),
-        ("line", "undecodable record"), ("nowhere", "null coordinate"), ("odd", "undecodable record"), ("when", "null ts"),
+        ("line", "undecodable record"), ("nowhere", "null coordinate"), ("odd", "undecodable record"),
+        ("when", "null ts"),
     ]  # fmt: skip
     assert features[1] in [json.loads(row["raw"]) for row in rejects]
 
@@ -204,14 +217,17 @@ def test_wkb_points_and_nanoseconds(load: Load, tmp_path: Path) -> None:
     """A point column instead of lon and lat, under its own name; nanoseconds are floored, before 1970 too."""
     line = struct.pack("<BIIdddd", 1, 2, 2, 0, 0, 1, 1)
     path = tmp_path / "places.parquet"
-    table = pa.table({
-        "id": ["after", "before", "null", "line", "junk", "empty", "far"],
-        "place": pa.array(
-            [point(1, 2), point(3, 4), None, line, b"junk", point(float("nan"), float("nan")), point(0, 91)], pa.binary()
-        ),
-        "ts": pa.array([1_999, -1, 0, 0, 0, 0, 0], pa.timestamp("ns", tz="UTC")),
-        "text": ["flood"] * 7,
-    })
+    table = pa.table(
+        {
+            "id": ["after", "before", "null", "line", "junk", "empty", "far"],
+            "place": pa.array(
+                [point(1, 2), point(3, 4), None, line, b"junk", point(float("nan"), float("nan")), point(0, 91)],
+                pa.binary(),
+            ),
+            "ts": pa.array([1_999, -1, 0, 0, 0, 0, 0], pa.timestamp("ns", tz="UTC")),
+            "text": ["flood"] * 7,
+        }
+    )
     pq.write_table(table, path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -238,7 +254,9 @@ def good_rows(count: int, **payload: Any) -> pa.Table:
 
 def test_payload_comes_goes_and_keeps_its_type(load: Load) -> None:
     first = good_rows(1, likes=pa.array([1], pa.int32()))
-    second = good_rows(1, place=pa.array([["a", "b"]], pa.list_(pa.string())), lang=pa.array(["en"]).dictionary_encode())
+    second = good_rows(
+        1, place=pa.array([["a", "b"]], pa.list_(pa.string())), lang=pa.array(["en"]).dictionary_encode()
+    )
     engine = load(first, second)
     rows = [(row["likes"], row["place"], row["lang"]) for row in engine.search(WORLD).to_pylist()]
     assert sorted(rows, key=repr) == [(1, None, None), (None, ["a", "b"], "en")]
@@ -271,19 +289,21 @@ def zone(spark: SparkSession, name: str) -> Iterator[None]:
 
 def test_zone_less_is_utc_whatever_the_zone_of_the_session(load: Load, spark: SparkSession, tmp_path: Path) -> None:
     """TIMESTAMP is an instant; NTZ and zone-less strings are UTC."""
-    plain = pa.table({"id": ["arrow"], "lon": [1.5], "lat": [2.5], "ts": pa.array([TS.replace(tzinfo=None)], pa.timestamp("us")),
-                      "text": ["flood"]})  # fmt: skip
+    naive = pa.array([TS.replace(tzinfo=None)], pa.timestamp("us"))
+    plain = pa.table({"id": ["arrow"], "lon": [1.5], "lat": [2.5], "ts": naive, "text": ["flood"]})
     (tmp_path / "csv.csv").write_text(f"id,lon,lat,ts,text\ncsv,1.5,2.5,{ISO},flood\n")
     (tmp_path / "json.jsonl").write_text(json.dumps({**GOOD, "id": "json", "ts": ISO}) + "\n")
     pq.write_table(good_rows(1).set_column(0, "id", pa.array(["instant"])), tmp_path / "instant.parquet")
     with zone(spark, "America/New_York"):
-        frame = spark.sql(
-            "select * from values ('ntz', timestamp_ntz'2024-05-01 12:30:00') as t(id, ts)"
-        ).selectExpr("id", "1.5D lon", "2.5D lat", "ts", "'flood' text", "timestamp'2024-05-01 08:30:00' seen")
+        frame = spark.sql("select * from values ('ntz', timestamp_ntz'2024-05-01 12:30:00') as t(id, ts)").selectExpr(
+            "id", "1.5D lon", "2.5D lat", "ts", "'flood' text", "timestamp'2024-05-01 08:30:00' seen"
+        )
         zoned = frame.selectExpr("'zoned' id", "lon", "lat", "timestamp'2024-05-01 08:30:00' ts", "text", "seen")
         sources = [plain, tmp_path / "csv.csv", tmp_path / "json.jsonl", tmp_path / "instant.parquet", frame, zoned]
         engine = load(*sources)
     rows = engine.search(WORLD).to_pylist()
-    assert {row["id"]: row["ts"] for row in rows} == dict.fromkeys(["arrow", "csv", "json", "instant", "ntz", "zoned"], TS)
+    assert {row["id"]: row["ts"] for row in rows} == dict.fromkeys(
+        ["arrow", "csv", "json", "instant", "ntz", "zoned"], TS
+    )
     assert {row["seen"] for row in rows} == {None, TS}
     assert engine.rejects().num_rows == 0

@@ -125,6 +125,9 @@ class Deployment:
     lateness_us: int = 0
     hash_bits: int = 64
     indexes: Indexes = field(default_factory=Indexes)
+    space: sl.Space = field(default_factory=sl.Space)
+    text: sl.TextConfig = field(default_factory=sl.TextConfig)
+    keep_objects: bool = True
 
     def __post_init__(self) -> None:
         config = StoreConfig(
@@ -134,6 +137,9 @@ class Deployment:
             lateness_us=self.lateness_us,
             hash_bits=self.hash_bits,
             ahead_us=None,
+            space=self.space,
+            text=self.text,
+            keep_objects=self.keep_objects,
         )
         self._use(Store.create(self.folder, config, durable=False))
         self.number = 0

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sightline.generate.posts import PostGenerator
 from sightline.model.terms import terms_of
 from sightline.text import TermBatch, tokenise
 
@@ -19,7 +20,9 @@ _REPEATS = 3
 
 
 def run(rows: int = 200_000, quick: bool = False, dataset: Path | None = None) -> dict[str, Any]:
-    """Measure both tokenisers on made-up ASCII words and, where given, on a Parquet file with a ``text`` column.
+    """Measure both tokenisers on two sets: posts of the generator, and a Parquet file with a ``text`` column.
+
+    Without a file the second set is made-up ASCII words.
 
     Returns
     -------
@@ -32,8 +35,10 @@ def run(rows: int = 200_000, quick: bool = False, dataset: Path | None = None) -
         The two disagree about a row.
     """
     rows = min(rows, 20_000) if quick else rows
-    sets = {"words": _made_up(rows)}
-    if dataset is not None:
+    sets = {"generator": PostGenerator(_SEED).table(rows)["text"].combine_chunks()}
+    if dataset is None:
+        sets["words"] = _made_up(rows)
+    else:
         sets[Path(dataset).stem] = _stored(Path(dataset), rows)
     tokenise(pa.array(["warm", "wärm", "ｗａｒｍ"]))
     measured = {name: _measure(texts) for name, texts in sets.items()}

@@ -126,7 +126,7 @@ class Run:
                 return
             failed = None if self._query is None else self._query.exception()
             if failed is not None and self._error is None and StopRequested.__name__ not in str(failed):
-                self._error = _failure(self.name, failed)
+                self._error = failure(self.name, failed)
             self._ended.set()
         self._release()
 
@@ -178,7 +178,7 @@ def start_once(
         except SightlineError as error:
             run.failed(error)
         except Exception as error:
-            run.failed(_failure(name, error))
+            run.failed(failure(name, error))
         finally:
             run.finish()
 
@@ -186,7 +186,7 @@ def start_once(
     return run
 
 
-def _failure(name: str, cause: BaseException) -> SightlineError:
+def failure(name: str, cause: BaseException) -> SightlineError:
     """What a run failed of: our own error, if a task raised one, else a ``RunFailed`` with Spark's words."""
     ours = _OURS.search(str(cause))
     kind = getattr(errors, ours[1], None) if ours else None

@@ -19,13 +19,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sightline.model.errors import BadSource
 from sightline.spark.columns import canonical, quoted
+from sightline.spark.runs import failure
 from sightline.stages.read import CORRUPT
+from sightline.store.disk import full_disk_named
 
 COMMIT_ROWS = 1_000_000
 STAGED_GROUP_ROWS = 65_536  # row groups are what Spark splits a file by
@@ -49,8 +52,19 @@ class Chunks:
 
 
 def chunks(source: Any, spark: SparkSession, columns: Mapping[str, str] | None, staging: Path) -> Chunks:
-    """Cut a one-shot source into frames of about a million rows."""
+    """Cut a one-shot source into frames of about a million rows; a source that fails leaves nothing behind."""
     folder = staging / uuid.uuid4().hex
+    try:
+        with full_disk_named(folder):
+            return _chunks(source, spark, columns, folder)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, PySparkException):  # a frame is evaluated here, with whatever its author put into it
+            raise failure("load", error) from error
+        raise
+
+
+def _chunks(source: Any, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:
     if isinstance(source, DataFrame):
         return _stage_frame(canonical(source, columns), spark, folder)
     if isinstance(source, pa.Table):
@@ -161,20 +175,16 @@ def _stage_tables(
     untyped: bool = False,
 ) -> Chunks:
     folder.mkdir(parents=True)
-    try:
-        # Types are checked on an empty frame first: a wrong column is refused before a large table is written.
-        pq.write_table(_readable(empty), folder / "schema.parquet")
-        canonical(spark.read.parquet(str(folder / "schema.parquet")), columns, untyped=untyped)
-        frames = []
-        for number, part in enumerate(parts):
-            path = folder / f"{number:06d}.parquet"
-            # As many row groups as there are cores, at least: they are what the scan is divided by.
-            group = min(STAGED_GROUP_ROWS, max(1, -(-part.num_rows // spark.sparkContext.defaultParallelism)))
-            pq.write_table(_readable(part), path, compression="lz4", row_group_size=group)
-            frames.append(_frame_of(path, spark, columns, untyped))
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    # Types are checked on an empty frame first: a wrong column is refused before a large table is written.
+    pq.write_table(_readable(empty), folder / "schema.parquet")
+    canonical(spark.read.parquet(str(folder / "schema.parquet")), columns, untyped=untyped)
+    frames = []
+    for number, part in enumerate(parts):
+        path = folder / f"{number:06d}.parquet"
+        # As many row groups as there are cores, at least: they are what the scan is divided by.
+        group = min(STAGED_GROUP_ROWS, max(1, -(-part.num_rows // spark.sparkContext.defaultParallelism)))
+        pq.write_table(_readable(part), path, compression="lz4", row_group_size=group)
+        frames.append(_frame_of(path, spark, columns, untyped))
     return Chunks(frames, rows, folder)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.partition import Routing, routing_class
@@ -129,9 +130,7 @@ class Batches:
         if not asked:
             return
         routing = self._routing(snapshot.epochs[-1])
-        loads = np.zeros(routing.leaf_table().num_rows)
-        for leaf, count in leaf_objects(snapshot, routing.name).items():
-            loads[leaf] = count
+        loads = leaf_objects(snapshot, routing).astype(np.float64)
         self._write_epoch(routing.reassigned(loads), "rebalance", asked[-1])
 
     def _write_epoch(self, routing: Routing, why: str, control: int = -1) -> None:
@@ -215,9 +214,14 @@ class Batches:
             return self.store.commits.append(entry, snapshot.version), public
 
 
-def leaf_objects(snapshot: Snapshot, partitioner: str) -> dict[int, int]:
-    """Objects each leaf of a partitioner has owned so far."""
-    prefix = f"leaf:{partitioner}:"
-    return {
-        int(name.removeprefix(prefix)): count for name, count in snapshot.counters.items() if name.startswith(prefix)
-    }
+def leaf_objects(snapshot: Snapshot, routing: Routing) -> npt.NDArray[np.int64]:
+    """Objects each leaf of a routing has owned so far.
+
+    Leaves are counted by partitioner and number; one that dealt by another number of workers may have had more.
+    """
+    owned = np.zeros(routing.leaf_table().num_rows, np.int64)
+    prefix = f"leaf:{routing.name}:"
+    for name, count in snapshot.counters.items():
+        if name.startswith(prefix) and int(name.removeprefix(prefix)) < len(owned):
+            owned[int(name.removeprefix(prefix))] = count
+    return owned

@@ -46,6 +46,7 @@ class SubscriptionBook:
         self._parts: list[_Part] = []
         self._dropped_at = np.empty(0, np.int64)  # control position of the drop, NEVER while it stands
         self._position_of = np.empty(0, np.int64)
+        self._ends = np.empty(0, np.int64)
         self._lock = threading.RLock()
         self.position = -1
         self.requests: list[ControlEntry] = []  # rebalance requests, oldest first
@@ -72,6 +73,8 @@ class SubscriptionBook:
                 self._position_of[entry.first_num : entry.next_num] = entry.position
                 self.position = entry.position
             self._flush(inline)
+            if len(self._ends) != len(self):
+                self._ends = np.concatenate([part.block.end for part in self._parts])
             return self.position
 
     def live(self, control: int | None = None) -> Int64s:
@@ -128,7 +131,7 @@ class SubscriptionBook:
 
     def ends(self, nums: Int64s) -> Int64s:
         """End of the lifetime of some numbers."""
-        return np.concatenate([part.block.end for part in self._parts])[nums]
+        return self._ends[nums]
 
     def table(self, nums: Int64s) -> pa.Table:
         """Some subscriptions as rows: id, kind, query (JSON), start, end; an open end is null."""

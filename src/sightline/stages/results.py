@@ -83,14 +83,19 @@ class Results:
     def events(self) -> pa.Table:
         """Life of the subscriptions: registered, replaced, dropped by the control log, expired by commits."""
         expired = _shaped(self._rows("events", None), pa.schema([("key", pa.int64()), *EVENTS]))
-        said: list[dict[str, object]] = []
+        keys, positions, words = [np.empty(0, np.int64)], [np.empty(0, np.int64)], []
         for entry in self._store.control.read():
-            nums = {SUBSCRIBE: range(entry.first_num, entry.next_num), DROP: entry.body.get("nums", ())}.get(
-                entry.kind, ()
-            )
-            word = "dropped" if entry.kind == DROP else "replaced" if entry.body.get("replaces") else "registered"
-            said += [{"key": num, "position": entry.position, "event": word} for num in nums]
-        rows = pa.concat_tables([pa.Table.from_pylist(said, expired.schema), expired])
+            dropped = entry.kind == DROP
+            if not dropped and entry.kind != SUBSCRIBE:
+                continue
+            nums = np.asarray(entry.body["nums"], np.int64) if dropped else np.arange(entry.first_num, entry.next_num)
+            keys.append(nums)
+            positions.append(np.full(len(nums), entry.position))
+            word = "dropped" if dropped else "replaced" if entry.body.get("replaces") else "registered"
+            words.append(pa.repeat(word, len(nums)))
+        event = pa.chunked_array(words, pa.string())
+        said = pa.table({"key": np.concatenate(keys), "position": np.concatenate(positions), "event": event})
+        rows = pa.concat_tables([_shaped(said, expired.schema), expired])
         ids = (
             self._book.ids(np.asarray(rows["key"].to_numpy(), np.int64)) if rows.num_rows else pa.array([], pa.string())
         )
