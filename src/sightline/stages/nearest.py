@@ -24,7 +24,9 @@ from sightline.store.array_file import ArrayFile
 from sightline.store.keyed_file import KeyedFile
 
 NO_BOUND = MAX_US
-# Order of the semantics page: distance, newer first, id, lon, lat, text. A stored row goes before an equal new one.
+NEW = np.iinfo(np.int32).max  # stands for the stored rank of a candidate: after every stored row
+# Order of the semantics page: distance, newer first, id, lon, lat, text. Of equal rows the one
+# that was there first stays first.
 ORDER = [
     ("num", "ascending"),
     ("distance_mm", "ascending"),
@@ -33,7 +35,7 @@ ORDER = [
     ("lon", "ascending"),
     ("lat", "ascending"),
     ("text", "ascending"),
-    ("stored", "descending"),
+    ("stored", "ascending"),
 ]
 
 STATE_COLUMNS = ["distance_mm", "object_id", "ts", "lon", "lat", "text", "rank"]
@@ -130,14 +132,14 @@ def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
     nums, first = np.unique(candidates["num"].to_numpy(), return_index=True)
     k_of = candidates["k"].to_numpy()[first]
     fresh = _distinct(candidates).drop(["row", "k"])
-    fresh = fresh.append_column("stored", pa.array(np.zeros(fresh.num_rows, np.int32)))
+    fresh = fresh.append_column("stored", pa.array(np.full(fresh.num_rows, NEW, np.int32)))
     held = _stored(nums, job)
     both = pa.concat_tables([fresh, held.select(fresh.schema.names).cast(fresh.schema)])
     both = both.take(pc.sort_indices(both, sort_keys=ORDER))
     num, stored = both["num"].to_numpy(), both["stored"].to_numpy()
     rank = np.arange(len(num)) - np.searchsorted(num, num) + 1
     inside = rank <= k_of[np.searchsorted(nums, num)]
-    enters, leaves = inside & (stored == 0), ~inside & (stored > 0)
+    enters, leaves = inside & (stored == NEW), ~inside & (stored != NEW)
     changed = np.isin(num, num[enters])
     columns = ["num", "distance_mm", "object_id", "ts", "lon", "lat", "text"]
     state = (
