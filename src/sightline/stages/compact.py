@@ -21,10 +21,11 @@ from sightline.stages.segments import write_segment
 from sightline.stages.tables import KINDS, Target
 from sightline.store.files import FileEntry, new_name
 from sightline.store.keyed_file import KeyedFile, KeyedTable, merge_keyed, write_keyed
-from sightline.store.merge_policy import MAX_ROWS, pick_merge
+from sightline.store.merge_policy import pick_merge
 from sightline.store.store import Store
 
 SEGMENT_MAX_ROWS = 4_000_000
+RESULT_MAX_ROWS = 64_000_000
 MIN_FILES = (
     16  # a stack is left alone until it has this many files: a cascade of Alg. 8 is then one merge, and a row is
 )
@@ -54,7 +55,7 @@ class Compaction:
         groups = []
         for kind, group in entries.items():
             high = [entry for entry in group if sizes[kind, entry.stack] >= min_files]
-            groups += pick_merge(high, 1, SEGMENT_MAX_ROWS if kind == "segment" else MAX_ROWS)
+            groups += pick_merge(high, 1, SEGMENT_MAX_ROWS if kind == "segment" else RESULT_MAX_ROWS)
         return groups
 
     def _commit(self, merged: FileEntry | None, group: list[FileEntry]) -> None:

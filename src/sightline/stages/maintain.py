@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 
 from sightline.model.errors import SightlineError
@@ -9,6 +11,7 @@ from sightline.stages.batch import Batches
 from sightline.stages.compact import Compaction
 from sightline.store.sweep import sweep
 
+NICE = 10
 SWEEP_EVERY = 256  # commits between sweeps
 
 
@@ -41,6 +44,8 @@ class Maintenance:
             self._thread = None
 
     def _loop(self) -> None:
+        if sys.platform == "linux":  # the one system where a thread has a priority of its own: merging gives way
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         while not self._stopping.is_set():
             self._wanted.wait()
             self._wanted.clear()

@@ -2,8 +2,9 @@
 
 A file holds the distinct keys with the row range of each, the columns, and optionally a table of objects:
 the column ``object`` (int32) then indexes its rows, so that an object matched by 30 subscriptions is stored
-once. The column ``batch`` (int64) is the commit version of a row. A fresh file does not know it: rows
-without one get the version of the file's log entry when they are read or merged.
+once. The column ``batch`` (int64) is the commit version of a row, kept with the objects where there are any: an
+object comes in one commit. A fresh file does not know it: what has none gets the version of the file's log entry when
+it is read or merged.
 """
 
 from __future__ import annotations
@@ -127,17 +128,18 @@ class KeyedFile:
         return self._joined(self.columns()).add_column(0, KEY, pa.array(self.row_keys()))
 
     def columns(self) -> pa.Table:
-        """The columns as stored (``object`` not followed), ``batch`` filled in."""
+        """The columns as stored (``object`` not followed); ``batch`` is filled in where there are no objects."""
         if "columns" not in self._tables:
-            self._tables["columns"] = self._with_batch(_from_ipc(self.file.buffer("columns")))
+            stored = _from_ipc(self.file.buffer("columns"))
+            self._tables["columns"] = stored if "objects" in self.file else self._with_batch(stored)
         return self._tables["columns"]
 
     def objects(self) -> pa.Table | None:
-        """The table of objects, None when the file has none."""
+        """The table of objects with the ``batch`` of each, None when the file has none."""
         if "objects" not in self.file:
             return None
         if "objects" not in self._tables:
-            self._tables["objects"] = _from_ipc(self.file.buffer("objects"))
+            self._tables["objects"] = self._with_batch(_from_ipc(self.file.buffer("objects")))
         return self._tables["objects"]
 
     def _with_batch(self, columns: pa.Table) -> pa.Table:
@@ -161,47 +163,90 @@ class KeyedFile:
 
 
 def merge_keyed(files: Sequence[KeyedFile], mode: Literal["concat", "latest"] = "concat") -> KeyedTable:
-    """The rows of several files as one table, ready for :func:`write_keyed`.
+    """The rows of several files, given oldest first, as one table ready for :func:`write_keyed`.
 
-    Rows come by key, then ``batch``, then in the order of the files. ``concat`` keeps all rows; ``latest``
-    keeps, per key, the rows of its newest batch (state that replaces itself). Objects no row refers to are
+    Rows come by key, then in the order of the files, which is that of their batches. ``concat`` keeps all rows;
+    ``latest`` keeps, per key, the rows of its newest batch (state that replaces itself). Objects no row refers to are
     dropped. Columns missing in some files are null there.
+
+    Not rows but runs (a key in a file) are sorted: 28 M matches of 16 files take a tenth of the time.
     """
     if mode not in ("concat", "latest"):
         raise ValueError(f"mode {mode!r} is not 'concat' or 'latest'")
     if not files:
         raise ValueError("no files to merge")
-    keys = np.concatenate([file.row_keys() for file in files])
-    with_objects = [objects for file in files if (objects := file.objects()) is not None]
+    objects = _joined_objects(files)
+    columns = pa.concat_tables(_moved_columns(files), promote_options="default")
+    keys, order = _by_key(files)
+    if mode == "latest" and len(order):
+        batch = _batches(columns, objects)[order]
+        fresh = np.ones(len(keys), np.bool_)
+        np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+        newest = np.maximum.reduceat(batch, np.flatnonzero(fresh))
+        kept = batch == newest[np.cumsum(fresh) - 1]
+        keys, order = keys[kept], order[kept]
+    columns = columns.take(pa.array(order))
+    return KeyedTable(keys, columns) if objects is None else _only_used(KeyedTable(keys, columns, objects))
+
+
+def _by_key(files: Sequence[KeyedFile]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Key of every row of the merged table, and its place among the rows of all files."""
+    base = np.cumsum([0, *(file.rows for file in files)])
+    run_key = np.concatenate([file.keys for file in files])
+    start = np.concatenate([file.file.array("offsets")[:-1] + first for file, first in zip(files, base, strict=False)])
+    length = np.concatenate([np.diff(file.file.array("offsets")) for file in files])
+    runs = np.argsort(run_key, kind="stable")
+    run_key, start, length = run_key[runs], start[runs], length[runs]
+    end = np.cumsum(length)
+    order = np.repeat(start - end + length, length) + np.arange(base[-1])
+    return np.repeat(run_key, length), order
+
+
+def _moved_columns(files: Sequence[KeyedFile]) -> list[pa.Table]:
+    """Columns of each file, ``object`` counting through the objects of all."""
     parts, first = [], 0
     for file in files:
         columns, objects = file.columns(), file.objects()
-        if columns.column(BATCH).null_count:
-            raise ValueError(f"{file.file.path} is not committed: its rows have no batch yet")
         if objects is not None:
             at = columns.column_names.index(OBJECT)
-            moved = columns.column(at).to_numpy().astype(np.int64) + first
-            columns = columns.set_column(at, OBJECT, pa.array(moved))
+            moved = columns.column(at).to_numpy() + np.int32(first)
+            columns = columns.set_column(at, OBJECT, pa.array(moved, pa.int32()))
             first += objects.num_rows
         parts.append(columns)
-    columns = pa.concat_tables(parts, promote_options="default")
-    batch = columns.column(BATCH).to_numpy().astype(np.int64)
-    order = np.lexsort((batch, keys))  # stable: equal rows stay in the order of the files
-    if mode == "latest" and len(order):
-        newest = np.full(len(order), np.iinfo(np.int64).min)
-        distinct, inverse = np.unique(keys, return_inverse=True)
-        newest = newest[: len(distinct)]
-        np.maximum.at(newest, inverse, batch)
-        order = order[(batch == newest[inverse])[order]]
-    keys, columns = keys[order], columns.take(order)
-    if not with_objects:
-        return KeyedTable(keys, columns)
-    if len(with_objects) != len(files):
+    return parts
+
+
+def _joined_objects(files: Sequence[KeyedFile]) -> pa.Table | None:
+    """Objects of all files; every row must have its batch by now."""
+    tables = [file.objects() for file in files]
+    for file, objects in zip(files, tables, strict=True):
+        if (file.columns() if objects is None else objects).column(BATCH).null_count:
+            raise ValueError(f"{file.file.path} is not committed: its rows have no batch yet")
+    kept = [objects for objects in tables if objects is not None]
+    if kept and len(kept) != len(files):
         raise ValueError("files with and without objects cannot be merged")
-    at = columns.column_names.index(OBJECT)
-    used, renumbered = np.unique(columns.column(at).to_numpy(), return_inverse=True)
-    objects = pa.concat_tables(with_objects, promote_options="default").take(used)
-    return KeyedTable(keys, columns.set_column(at, OBJECT, pa.array(renumbered.astype(np.int32))), objects)
+    return pa.concat_tables(kept, promote_options="default") if kept else None
+
+
+def _batches(columns: pa.Table, objects: pa.Table | None) -> npt.NDArray[np.int64]:
+    """Batch of every row."""
+    if objects is None:
+        return np.asarray(columns.column(BATCH).to_numpy(), np.int64)
+    return np.asarray(objects.column(BATCH).to_numpy()[columns.column(OBJECT).to_numpy()], np.int64)
+
+
+def _only_used(table: KeyedTable) -> KeyedTable:
+    """The table without objects that no row refers to."""
+    assert table.objects is not None
+    at = table.columns.column_names.index(OBJECT)
+    refers = table.columns.column(at).to_numpy()
+    used = np.zeros(table.objects.num_rows, np.bool_)
+    used[refers] = True
+    if used.all():
+        return table
+    renumbered = (np.cumsum(used) - 1).astype(np.int32)[refers]
+    columns = table.columns.set_column(at, OBJECT, pa.array(renumbered))
+    return KeyedTable(table.keys, columns, table.objects.filter(pa.array(used)))
 
 
 def _check_objects(columns: pa.Table, objects: pa.Table) -> None:
