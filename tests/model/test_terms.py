@@ -91,3 +91,19 @@ def test_own_normalisation_is_pythons(text: str) -> None:
 def test_unassigned_characters_separate() -> None:
     assert unicode14.replace_unassigned("a\u0378b\U0010ffffc") == "a b c"
     assert unicode14.normalise("A\u0378ΑΣ", runtime_is_14=False) == "a ας"
+
+
+marks = st.text(st.sampled_from("a\u0301\u0323\u0344\u05b0\u05b4\u0e38\u3099é한Σ"), max_size=30)
+
+
+@given(marks)
+def test_sorting_marks_first_does_not_change_what_normalising_gives(text: str) -> None:
+    assert unicodedata.normalize("NFKC", unicode14.sort_marks(text)) == unicodedata.normalize("NFKC", text)
+
+
+def test_a_long_row_of_marks_is_read_like_a_short_one() -> None:
+    """Quadratic time would make this a matter of minutes."""
+    count = 200_000
+    found = terms_of("a" + "\u0301\u0323" * count + " b")
+    # Marks below (class 220) come before marks above (230); the first of them composes with the letter.
+    assert found == {"ạ" + "\u0323" * (count - 1) + "\u0301" * count: 1, "b": 1}
