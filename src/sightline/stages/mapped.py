@@ -27,17 +27,17 @@ class MappedFiles:
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
         self.bytes = 0
-        self._made: OrderedDict[tuple[str, str], tuple[object, int]] = OrderedDict()
+        self._made: OrderedDict[tuple[str, str, str], tuple[object, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, store: str, name: str, use: str, make: Callable[[ArrayFile], T]) -> T:
         """What ``make`` builds from a data file of a store, made once per path and use."""
-        path = Path(store) / DATA / name
-        key = (str(path), use)
+        key = (store, name, use)
         with self._lock:
             if key in self._made:
                 self._made.move_to_end(key)
                 return self._made[key][0]  # type: ignore[return-value]
+        path = Path(store) / DATA / name
         made = make(ArrayFile.open(path))
         size = path.stat().st_size
         with self._lock:

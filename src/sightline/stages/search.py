@@ -37,6 +37,7 @@ from sightline.stages.read import INSTANT
 from sightline.store.files import FileEntry
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
+from sightline.text.dictionary import TermDictionary
 
 OBJECTS = pa.schema(
     [("id", pa.string()), ("lon", pa.float64()), ("lat", pa.float64()), ("ts", INSTANT), ("text", pa.string())]
@@ -161,7 +162,9 @@ class Searcher:
     ) -> Iterator[tuple[Segment, list[Conjunct], dict[str, Any]]]:
         """Segments that may hold an answer, with the query's conjuncts in their term ids."""
         config = self._store.config
-        dnf = None if keywords is None else keywords.dnf(config.text)
+        asked = [] if keywords is None else list(keywords.dnf(config.text).conjuncts)
+        words = sorted({word for conjunct in asked for word in (*conjunct.positive, *conjunct.negative)})
+        dictionary = TermDictionary.from_strings(words, config.seed, config.hash_bits)
         for entry in snapshot.entries("segment"):
             said: dict[str, Any] = {"name": entry.name, "rows": entry.rows}
             explain.segments.append(said)
@@ -170,14 +173,13 @@ class Searcher:
                 said["pruned"] = why
                 continue
             segment = FILES.get(str(self._store.path), entry.name, "segment", Segment.from_file)
+            ids = dict(zip(words, segment.dictionary.lookup(dictionary).tolist(), strict=True))
             conjuncts: list[Conjunct] = []
-            for conjunct in dnf.conjuncts if dnf is not None else ():
-                words = [*conjunct.positive, *conjunct.negative]
-                ids = segment.dictionary.lookup_strings(words, config.seed, config.hash_bits).tolist() if words else []
-                positive, negative = ids[: len(conjunct.positive)], ids[len(conjunct.positive) :]
+            for conjunct in asked:
+                positive = [ids[word] for word in conjunct.positive]
                 if -1 not in positive:
-                    conjuncts.append((positive, [term for term in negative if term >= 0]))
-            if dnf is not None and not conjuncts:
+                    conjuncts.append((positive, [ids[word] for word in conjunct.negative if ids[word] >= 0]))
+            if asked and not conjuncts:
                 said["pruned"] = "terms"
                 continue
             before = segment.index.work.candidates
