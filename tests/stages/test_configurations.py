@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,12 @@ def test_objects_that_are_not_kept_are_matched_all_the_same(tmp_path):
     assert deployment.results.matches("a", [0]).num_rows == 1
     assert deployment.store.commits.snapshot().entries("segment") == []
     assert deployment.searcher.answer(sl.RangeQuery("", sl.Box(-1, -1, 1, 1)))[0].num_rows == 0
+
+
+def test_a_store_made_anew_at_a_path_is_not_taken_for_the_old_one(tmp_path):
+    everywhere = sl.Box(-180, -90, 180, 90)
+    for text, found in ((sl.TextConfig(), 0), (sl.TextConfig(stemmer="english"), 1)):
+        deployment = Deployment(tmp_path / "store", text=text)
+        deployment.feed([row(0, "flooding")])
+        assert deployment.searcher.answer(sl.RangeQuery("flooded", everywhere))[0].num_rows == found
+        shutil.rmtree(tmp_path / "store")

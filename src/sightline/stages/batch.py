@@ -161,6 +161,7 @@ class Batches:
         config = self.store.config
         return Job(
             store=str(self.store.path),
+            config=config.to_dict(),
             workers=routing.workers,
             epoch_file=epoch["file"],
             reject_after_us=plan.reject_after_us,

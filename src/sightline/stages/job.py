@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from sightline.model.config import StoreConfig
 from sightline.model.time import MIN_US
 from sightline.stages.tables import Target
 
@@ -15,6 +16,7 @@ class Job:
     """The frozen orders of one micro-batch. Files are named relative to the store; all of them are immutable."""
 
     store: str
+    config: dict[str, object]  # of the store; not read from its folder, where another store may stand by now
     workers: int
     epoch_file: str
     reject_after_us: int | None
@@ -38,6 +40,10 @@ class Job:
     @classmethod
     def from_json(cls, text: str) -> Job:
         return cls(**json.loads(text))
+
+    def store_config(self) -> StoreConfig:
+        """What the store was made with."""
+        return StoreConfig.from_dict(self.config)
 
     def target(self) -> Target:
         """Where this batch writes."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from sightline.model.config import StoreConfig
 from sightline.store.array_file import ArrayFile
-from sightline.store.store import DATA, Store
+from sightline.store.store import DATA
 
 T = TypeVar("T")
 LIMIT_BYTES = 4 << 30  # of mapped files; pages are the kernel's to drop, this bounds address space and descriptors
@@ -51,9 +49,3 @@ class MappedFiles:
 
 
 FILES = MappedFiles()
-
-
-@lru_cache(maxsize=64)
-def store_config(store: str) -> StoreConfig:
-    """Configuration of a store. In a task only what never changes may be read from it: text, space, seed."""
-    return Store.open(store).config

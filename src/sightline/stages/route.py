@@ -16,7 +16,7 @@ from sightline.geo.curve import curve_keys
 from sightline.index.protocol import ObjectColumns
 from sightline.partition import Routing, routing_from_arrays
 from sightline.stages.job import Job
-from sightline.stages.mapped import FILES, store_config
+from sightline.stages.mapped import FILES
 from sightline.stages.packet import Packet, pack
 from sightline.stages.parcel import OBJECTS, REJECTS, Parcel, to_ipc
 from sightline.stages.read import clean
@@ -33,7 +33,7 @@ def open_routing(file: ArrayFile) -> Routing:
 
 def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterator[Parcel]:
     """All packets of one source partition."""
-    config = store_config(job.store)
+    config = job.store_config()
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
     seen = 0
     for batch in batches:

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from sightline.stages.job import Job
-from sightline.stages.mapped import store_config
 from sightline.stages.nearest import nearest_candidates
 from sightline.stages.packet import Packet, unpack
 from sightline.stages.parcel import MARK, MATCHES, NEAREST, OBJECTS, PANES, RECEIPT, REJECTS, Parcel, from_ipc, to_ipc
@@ -87,7 +86,7 @@ def _objects(packets: list[Packet], worker: int, job: Job, target: Target, recei
         mark = json.dumps([receipt.low_us, receipt.high_us]).encode()
         yield from (Parcel(part, MARK, mark) for part in range(job.merge_parts))
     if owned and job.keep_objects:
-        receipt.files.extend(write_segments(target, owned, worker, job, store_config(job.store)))
+        receipt.files.extend(write_segments(target, owned, worker, job, job.store_config()))
 
 
 def _measure(owned: list[Packet], receipt: Receipt) -> None:
