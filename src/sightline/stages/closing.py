@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sightline.model.time import MAX_US
 from sightline.stages.book import SubscriptionBook
+from sightline.stages.marks import passed_us
 from sightline.stages.read import INSTANT
 from sightline.stages.tables import Target, write_table
 from sightline.store.snapshot import Snapshot
@@ -28,11 +29,8 @@ def closing_events(
     if len(nums) == 0:
         return None
     end = book.ends(nums)
-    lateness = store.config.lateness_us
-    closed = (end < MAX_US) & (end <= high_us - lateness)
-    if before.high_us is not None:
-        closed &= ~((end <= before.high_us - lateness) & (nums < book.next_num_at(before.control)))
-    gone = nums[closed]
+    passed = passed_us([[book.next_num_at(control), mark] for control, mark in before.marks], nums)
+    gone = nums[(end < MAX_US) & (end <= high_us - store.config.lateness_us) & (end > passed)]
     if len(gone) == 0:
         return None
     at = pa.array(np.full(len(gone), high_us)).cast(INSTANT)

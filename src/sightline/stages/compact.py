@@ -17,6 +17,7 @@ from sightline.index.objects.segment import Segment, merge_segments
 from sightline.index.standing.panes import last_window
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.mapped import FILES
+from sightline.stages.marks import passed_us
 from sightline.stages.segments import write_segment
 from sightline.stages.tables import KINDS, Target
 from sightline.store.files import FileEntry, new_name
@@ -95,15 +96,16 @@ class Compaction:
         """Equal (subscription, pane, term) summed; panes without an open window, and of dropped ones, left out."""
         snapshot = self._store.commits.snapshot()
         self._book.refresh()
-        live = self._book.live()
-        needed = np.isin(table.keys, live)
+        # A batch that has begun runs again under its plan, with what stood then.
+        stood = [self._book.live(plan.control) for plan in self._store.plans.open_plans()]
+        needed = np.isin(table.keys, np.concatenate([self._book.live(), *stood]))
         nums = np.unique(table.keys[needed])
-        if len(nums) and snapshot.high_us is not None:
+        if len(nums):
             block = self._book.block(nums)
             at = np.searchsorted(nums, table.keys[needed])
             last = last_window(table.columns["pane"].to_numpy()[needed], block.window[at], block.every[at])
-            ends = block.anchor[at] + last * block.every[at]
-            needed[needed] = ends >= snapshot.high_us - self._store.config.lateness_us
+            marks = [[self._book.next_num_at(control), mark] for control, mark in snapshot.marks]
+            needed[needed] = block.anchor[at] + last * block.every[at] >= passed_us(marks, nums)[at]
         rows = table.columns.append_column("key", pa.array(table.keys)).filter(pa.array(needed))
         summed = rows.group_by(["key", "pane", "term"]).aggregate([("count", "sum"), ("batch", "max")])
         summed = summed.sort_by("key").rename_columns({"count_sum": "count", "batch_max": "batch"})

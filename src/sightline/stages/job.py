@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sightline.model.config import StoreConfig
-from sightline.model.time import MIN_US
 from sightline.stages.tables import Target
 
 
@@ -22,7 +21,7 @@ class Job:
     reject_after_us: int | None
     lateness_us: int
     high_us: int | None  # high mark before this batch
-    known_num: int  # subscriptions numbered below this one were in the plan of an earlier commit
+    marks: list[list[int]]  # how far time had come, by the first subscription number not included (`marks`)
     keep_objects: bool
     durable: bool  # sync files before they are named; off in tests only
     segment_rows: int  # the work stage seals a segment at this many rows
@@ -48,8 +47,3 @@ class Job:
     def target(self) -> Target:
         """Where this batch writes."""
         return Target(Path(self.store), self.durable)
-
-    @property
-    def mark_us(self) -> int:
-        """High mark - lateness before this batch: what ended at or before it is over."""
-        return MIN_US if self.high_us is None else self.high_us - self.lateness_us

@@ -8,6 +8,8 @@ between before and after is what the batch emits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,24 +58,36 @@ STATE_SCHEMA = pa.schema(
 def radii(block: QueryBlock, job: Job) -> npt.NDArray[np.int64]:
     """Current k-th distance of every subscription of a block; without bound while fewer than k were seen."""
     out = np.full(len(block.num), NO_BOUND, np.int64)
+    newest = np.zeros(len(block.num), np.int64)
     order = np.argsort(block.num)
     sorted_num = block.num[order]
-    for name, _ in job.nearest_state:
-        num, held, farthest = FILES.get(job.store, name, "radii", _file_radii)
+    for name, version in job.nearest_state:
+        num, held, farthest, batch = FILES.get(job.store, name, "radii", partial(_file_radii, version=version))
         at = np.searchsorted(sorted_num, num)
         known = at < len(sorted_num)
         known[known] = sorted_num[at[known]] == num[known]
+        known[known] = batch[known] > newest[order[at[known]]]
         rows = order[at[known]]
+        newest[rows] = batch[known]
         out[rows] = np.where(held[known] >= block.k[rows], farthest[known], NO_BOUND)
     return out
 
 
-def _file_radii(file: ArrayFile) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Numbers in a state file, how many objects each holds, and the distance of its farthest."""
-    state = KeyedFile(file)
-    offsets = file.array("offsets")
-    distance = state.columns()["distance_mm"].to_numpy()
-    return state.keys, np.diff(offsets), distance[offsets[1:] - 1]
+class _Radii(NamedTuple):
+    """Of the subscriptions in a state file: number, objects held, distance of the farthest, batch of the state."""
+
+    num: npt.NDArray[np.int64]
+    held: npt.NDArray[np.int64]
+    farthest: npt.NDArray[np.int64]
+    batch: npt.NDArray[np.int64]
+
+
+def _file_radii(file: ArrayFile, version: int) -> _Radii:
+    state, offsets = KeyedFile(file, version), file.array("offsets")
+    last = offsets[1:] - 1
+    columns = state.columns()
+    distance, batch = columns["distance_mm"].to_numpy(), columns["batch"].to_numpy()
+    return _Radii(state.keys, np.diff(offsets), distance[last], batch[last])
 
 
 def nearest_candidates(
@@ -153,20 +167,24 @@ def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
 
 
 def _stored(nums: npt.NDArray[np.int64], job: Job) -> pa.Table:
-    """Stored rows of some subscriptions, with their rank as ``stored``; the newest file that has one wins."""
-    missing = nums
+    """Stored rows of some subscriptions, with their rank as ``stored``; the newest batch of each counts. A merged file has rows of
+    several batches, so files are not asked in any order."""
     parts = []
-    for name, _ in reversed(job.nearest_state):
-        state = FILES.get(job.store, name, "keyed", KeyedFile)
-        found = np.intersect1d(state.keys, missing, assume_unique=True)
+    for name, version in job.nearest_state:
+        state = FILES.get(job.store, name, "keyed", partial(KeyedFile, version=version))
+        found = np.intersect1d(state.keys, nums, assume_unique=True)
         if len(found):
             keys = state.row_keys()
             rows = np.flatnonzero(np.isin(keys, found))
             parts.append(state.columns().take(pa.array(rows)).append_column("num", pa.array(keys[rows])))
-            missing = np.setdiff1d(missing, found, assume_unique=True)
     if not parts:
         return STATE_SCHEMA.empty_table()
-    joined = pa.concat_tables([part.select([*STATE_COLUMNS, "num"]) for part in parts])
+    joined = pa.concat_tables([part.select([*STATE_COLUMNS, "num", "batch"]) for part in parts])
+    num, batch = joined["num"].to_numpy(), joined["batch"].to_numpy()
+    newest = np.zeros(len(nums), np.int64)
+    at = np.searchsorted(nums, num)
+    np.maximum.at(newest, at, batch)
+    joined = joined.filter(pa.array(batch == newest[at])).drop(["batch"])
     return joined.rename_columns([*STATE_COLUMNS[:-1], "stored", "num"])
 
 

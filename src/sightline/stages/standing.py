@@ -18,9 +18,11 @@ from sightline.index.protocol import NearestIndex, StandingIndex
 from sightline.index.registry import NEAREST_INDEXES, STANDING_INDEXES
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space
+from sightline.model.time import MAX_US
 from sightline.stages._kernels import keep_alive
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
+from sightline.stages.marks import passed_us
 from sightline.store.array_file import ArrayFile, write_array_file
 
 RANGE, NEAREST, TOP_TERMS = "range", "nearest", "top_terms"
@@ -79,7 +81,7 @@ class Lifetimes:
 
     def closed(self, block: QueryBlock) -> npt.NDArray[np.bool_]:
         """Which queries of a block were closed before this batch."""
-        return (block.num < self.job.known_num) & (block.end <= self.job.mark_us)
+        return (block.end < MAX_US) & (block.end <= passed_us(self.job.marks, block.num))
 
     def judge(
         self, block: QueryBlock, obj: npt.NDArray[np.int32], query: npt.NDArray[np.int32], ts: npt.NDArray[np.int64]

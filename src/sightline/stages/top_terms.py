@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sightline.index.standing.block import QueryBlock
-from sightline.index.standing.panes import NO_PANE, last_window, pane_of, panes_of_window, windows_of_pane
+from sightline.index.standing.panes import last_window, pane_of, panes_of_window, windows_of_pane
 from sightline.index.standing.panes import pane_counts as count_panes
 from sightline.model.time import MIN_US
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
+from sightline.stages.marks import passed_us
 from sightline.stages.packet import Packet
 from sightline.stages.standing import TOP_TERMS, WINDOWS, Lifetimes, open_compiled, open_dropped
 from sightline.store.keyed_file import KeyedFile
@@ -46,7 +48,8 @@ def pane_counts(
             anchor, window, every = block.anchor[query], block.window[query], block.every[query]
             pane = pane_of(ts, anchor, window, every)
             first = np.maximum(-((anchor - ts) // every), np.where(block.start[query] == MIN_US, MIN_US, 1))
-            reported = (anchor + first * every < job.mark_us) & (block.num[query] < job.known_num) & (pane != NO_PANE)
+            first_end = anchor + first * every  # of the first window that has the object, if any has
+            reported = (first_end < passed_us(job.marks, block.num[query])) & (first_end - window < ts)
             count("late", late + int(reported.sum()))
             query, pane, term, times = count_panes(flat, object_, query, pane)
             if len(query):
@@ -101,11 +104,12 @@ def merge_top_terms(
     reports, keep = [], []
     fresh = fresh.take(pc.sort_indices(fresh, sort_keys=[("num", "ascending")]))
     nums = fresh["num"].to_numpy()
+    passed = passed_us(job.marks, block.num)
     for row in range(len(block.num)):
         num = int(block.num[row])
         low, high = np.searchsorted(nums, [num, num + 1])
         mine = fresh.slice(low, high - low).select(COUNTED)
-        after = job.mark_us if num < job.known_num else MIN_US
+        after, until = int(passed[row]), max(until_us, int(passed[row]))
         windows = Windows(
             num,
             int(block.k[row]),
@@ -115,9 +119,9 @@ def merge_top_terms(
             int(block.end[row]),
             None if block.start[row] == MIN_US else 1,
             after,
-            until_us,
+            until,
         )
-        if until_us > after:
+        if until > after:
             both = pa.concat_tables([mine, earlier(num)])
             reports.extend(_reports(both, windows))
         if mine.num_rows:
@@ -191,7 +195,9 @@ def windows_of_part(job: Job, part: int) -> QueryBlock | None:
 
 def stored_panes(job: Job) -> Callable[[int], pa.Table]:
     """Reader of the pane counts that earlier batches kept."""
-    files = [FILES.get(job.store, name, "keyed", KeyedFile) for name, _ in job.pane_state]
+    files = [
+        FILES.get(job.store, name, "keyed", partial(KeyedFile, version=version)) for name, version in job.pane_state
+    ]
 
     def earlier(num: int) -> pa.Table:
         parts = [file.select(num).select(COUNTED) for file in files]

@@ -24,6 +24,9 @@ class Snapshot:
         Largest and smallest committed ts.
     control : int
         Control-log position the last batch included, -1 at the start.
+    marks : list of [control, mark]
+        How far time (high mark - lateness) had come with a commit that included the control log up to a position;
+        only pairs that no other exceeds in both.
     epochs : list of dict
         As given by the epoch entries, each with ``valid_from`` (a version).
     runs : dict
@@ -42,6 +45,7 @@ class Snapshot:
     high_us: int | None = None
     low_us: int | None = None
     control: int = -1
+    marks: list[list[int]] = field(default_factory=list)
     epochs: list[dict[str, Any]] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
     files: dict[str, dict[str, FileEntry]] = field(default_factory=dict)
@@ -67,6 +71,7 @@ class Snapshot:
         """JSON form, for checkpoints."""
         return {
             "version": self.version, "high": self.high_us, "low": self.low_us, "control": self.control,
+            "marks": self.marks,
             "epochs": self.epochs, "runs": self.runs, "gone": self.gone, "counters": self.counters,
             "schema": self.schema,
             "files": [entry.to_dict() for group in self.files.values() for entry in group.values()],
@@ -81,6 +86,7 @@ class SnapshotBuilder:
         self._high: int | None = None
         self._low: int | None = None
         self._control = -1
+        self._marks: list[list[int]] = []
         self._schema: list[Any] | None = None
         self._epochs: list[dict[str, Any]] = []
         self._runs: dict[str, int] = {}
@@ -95,7 +101,7 @@ class SnapshotBuilder:
         """Builder at the state of a checkpoint."""
         builder = cls()
         builder.version, builder._control, builder._schema = body["version"], body["control"], body["schema"]
-        builder._high, builder._low = body["high"], body["low"]
+        builder._high, builder._low, builder._marks = body["high"], body["low"], body["marks"]
         builder._epochs, builder._runs = body["epochs"], body["runs"]
         builder._gone, builder._counters = body["gone"], body["counters"]
         for item in body["files"]:
@@ -107,7 +113,7 @@ class SnapshotBuilder:
         """The present state; stays as it is whatever is applied later."""
         self._shared = self._gone_shared = True
         self._owned.clear()
-        return Snapshot(self.version, self._high, self._low, self._control, self._epochs, self._runs,
+        return Snapshot(self.version, self._high, self._low, self._control, self._marks, self._epochs, self._runs,
                         self._files, self._gone, self._counters, self._schema)
 
     def check(self, entry: dict[str, Any]) -> None:
@@ -149,6 +155,8 @@ class SnapshotBuilder:
             self._high = max(marks) if marks else None
             marks = [m for m in (self._low, entry.get("low")) if m is not None]
             self._low = min(marks) if marks else None
+            if entry.get("mark") is not None:
+                self._marks = _front(self._marks, [int(entry.get("control", -1)), int(entry["mark"])])
             if entry.get("schema") is not None:
                 self._schema = entry["schema"]
         elif op == "epoch":
@@ -173,3 +181,10 @@ class SnapshotBuilder:
             if name in group:
                 return kind
         raise ValueError(f"file {name!r} is removed but not named by the log")
+
+
+def _front(pairs: list[list[int]], new: list[int]) -> list[list[int]]:
+    """The pairs with a new one, without those that another reaches in both numbers."""
+    if any(pair[0] >= new[0] and pair[1] >= new[1] for pair in pairs):
+        return pairs
+    return [*(pair for pair in pairs if pair[0] > new[0] or pair[1] > new[1]), new]
