@@ -207,7 +207,7 @@ class Engine:
         """Start a stream; started again under its name, it goes on where it was. Returns a handle."""
         from sightline.spark.checkpoints import once_id
         from sightline.spark.runs import start_once, start_stream
-        from sightline.spark.sources import chunks
+        from sightline.spark.sources import chunks, fingerprint
 
         if sinks:
             raise BadConfig(
@@ -219,6 +219,8 @@ class Engine:
         if not name or not all(c.isalnum() or c in "-_." for c in name) or name.startswith("."):
             raise BadConfig("bad name of a run", value=name, allowed="letters, digits, '-', '_' and '.'")
         duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
+        if any(run.name == name and run.is_active for run in self._runs):
+            raise BadConfig("a run of this name is active", value=name, hint="stop it first, or pass another name=")
         self._begin()
         try:
             after, pipeline = self._after(on_batch, {}), self._pipeline()
@@ -226,7 +228,7 @@ class Engine:
                 checkpoint = self._store.path / RUNS / name
                 run = start_stream(source, name, checkpoint, trigger, columns, pipeline, after, self._end)  # type: ignore[arg-type]
             else:
-                said = str(Path(source).resolve()) if isinstance(source, (str, Path)) else type(source).__name__
+                said = fingerprint(source)
                 run_id = once_id(self._store.path / RUNS / name, said)
                 parts = chunks(source, self.spark, columns, self._store.path / STAGING)
 

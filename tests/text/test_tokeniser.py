@@ -115,5 +115,5 @@ def test_columns_it_cannot_read() -> None:
 
 def test_bench_compares_and_measures() -> None:
     result = run(rows=500, quick=True)
-    assert result["metrics"]["sets"]["words"]["rows"] == 500
+    assert result["sets"]["words"]["rows"] == 500
     assert result["metrics"]["ratio"] > 1

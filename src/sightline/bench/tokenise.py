@@ -45,7 +45,8 @@ def run(rows: int = 200_000, quick: bool = False, dataset: Path | None = None) -
     worst = min(measured.values(), key=lambda figures: figures["ratio"])
     return {
         "params": {"rows": rows, "quick": quick, "dataset": None if dataset is None else str(dataset)},
-        "metrics": {**worst, "sets": measured},
+        "metrics": worst,
+        "sets": measured,
     }
 
 

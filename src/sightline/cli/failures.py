@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import pyarrow as pa
 import typer
 from typer.core import TyperGroup
 
@@ -36,6 +37,12 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+def _spark_words(error: Exception) -> str:
+    """What Spark refuses a request with, without its stack; an unknown format is most often a missing connector."""
+    words = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return words + ("; hint: `sightline doctor` has the Kafka connector" if "kafka" in words.lower() else "")
+
+
 class CommandGroup(TyperGroup):
     """The group of all commands; turns every foreseen error into one line and an exit code."""
 
@@ -56,6 +63,12 @@ class CommandGroup(TyperGroup):
             _fail(f"{message} (see sightline --help)", getattr(error, "exit_code", BAD_REQUEST))
         except SightlineError as error:
             _fail(str(error), exit_code(error))
+        except (OSError, UnicodeError, pa.ArrowException) as error:  # a path, a file's content
+            _fail(str(error), BAD_REQUEST)
         except (KeyboardInterrupt, typer.Abort):
             _fail("stopped", INTERRUPTED)
+        except Exception as error:
+            if not type(error).__module__.startswith("pyspark."):
+                raise  # not foreseen: the trace is what a report needs
+            _fail(_spark_words(error), BAD_REQUEST)
         sys.exit(code if isinstance(code, int) else 0)

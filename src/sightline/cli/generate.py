@@ -56,6 +56,10 @@ def generate(
     """
     if out.suffix not in _WRITERS:
         raise BadConfig("unknown file type", value=str(out), allowed=", ".join(_WRITERS))
+    if queries is not None and out.suffix != ".parquet":
+        raise BadConfig("a table of queries has lists", value=str(out), allowed=".parquet")
+    if malformed_rate and out.suffix == ".jsonl":
+        raise BadConfig("malformed rows have bytes that JSON cannot hold", value=str(out), allowed=".parquet, .csv")
     if not out.parent.is_dir():
         raise BadSource("no such directory", value=str(out.parent))
     posts = PostGenerator(seed, locations=locations.value, late_rate=late_rate, malformed_rate=malformed_rate)

@@ -61,6 +61,8 @@ class QueryText:
             ):
                 raise BadQuery("--query is the whole query", hint="leave the other query options out")
             return query_from_dict(_document(self.query))
+        if self.top is None and ("window" in fields or "every" in fields):
+            raise BadQuery("--window and --every go with --top", hint="--top K --window 1h --every 10min")
         if self.near is not None:
             self._refuse("--near", top=self.top, box=self.box, circle=self.circle)
             return sl.NearestQuery(

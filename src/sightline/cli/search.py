@@ -34,7 +34,9 @@ def search(
     last: Annotated[
         str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")
     ] = None,
-    as_of: Annotated[str | None, typer.Option("--as-of", metavar="INSTANT", help="As the store was then.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="INSTANT", help="Only posts up to this instant.")
+    ] = None,
     between: Annotated[str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most so many rows (range queries).")] = None,
     query: QueryOption = None,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -22,6 +24,7 @@ def local_session() -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    interrupt = signal.getsignal(signal.SIGINT)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     with warnings.catch_warnings():
@@ -47,4 +50,7 @@ def local_session() -> SparkSession:
             .getOrCreate()
         )
     spark.sparkContext.setLogLevel("ERROR")
+    if threading.current_thread() is threading.main_thread():
+        # PySpark's own handler cancels all jobs: the batch in flight would fail instead of being the last one.
+        signal.signal(signal.SIGINT, interrupt)
     return spark

@@ -93,6 +93,17 @@ def _from_path(path: Path, spark: SparkSession, columns: Mapping[str, str] | Non
     raise BadSource("cannot tell the format of this path", value=str(path), allowed=ALLOWED)
 
 
+def fingerprint(source: Any) -> str:
+    """What tells one source from another under the name of a run: a path and its size, a table's, a frame's plan."""
+    if isinstance(source, (str, Path)):
+        path = Path(source).resolve()
+        files = path.rglob("*") if path.is_dir() else [path]
+        return f"{path}, {sum(file.stat().st_size for file in files if file.is_file())} bytes"
+    if isinstance(source, pa.Table):
+        return f"a table of {source.num_rows} rows, {source.nbytes} bytes, {source.schema.to_string()}"
+    return f"a DataFrame with plan {source.semanticHash()}" if isinstance(source, DataFrame) else type(source).__name__
+
+
 def _suffix(path: Path) -> str:
     """The format of a file, or of the first data file of a folder."""
     if path.is_file():

@@ -16,17 +16,21 @@ from sightline.store.array_file import ArrayFile
 from sightline.store.store import DATA
 
 T = TypeVar("T")
+LIMIT_FILES = 512  # a mapping holds a descriptor
 LIMIT_BYTES = 4 << 30  # of mapped files; pages are the kernel's to drop, this bounds address space and descriptors
 
 
 class MappedFiles:
     """Opened files and what was made of them, least recently used dropped first."""
 
-    def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
-        self.limit_bytes = limit_bytes
+    def __init__(self, limit_bytes: int = LIMIT_BYTES, limit_files: int = LIMIT_FILES) -> None:
+        self.limit_bytes, self.limit_files = limit_bytes, limit_files
         self.bytes = 0
         self._made: OrderedDict[tuple[str, str, str], tuple[object, int]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._made)
 
     def get(self, store: str, name: str, use: str, make: Callable[[ArrayFile], T]) -> T:
         """What ``make`` builds from a data file of a store, made once per path and use."""
@@ -42,7 +46,7 @@ class MappedFiles:
             if key not in self._made:
                 self._made[key] = (made, size)
                 self.bytes += size
-            while self.bytes > self.limit_bytes and len(self._made) > 1:
+            while (self.bytes > self.limit_bytes or len(self._made) > self.limit_files) and len(self._made) > 1:
                 _, (_, dropped) = self._made.popitem(last=False)
                 self.bytes -= dropped
         return made

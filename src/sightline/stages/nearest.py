@@ -167,8 +167,10 @@ def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
 
 
 def _stored(nums: npt.NDArray[np.int64], job: Job) -> pa.Table:
-    """Stored rows of some subscriptions, with their rank as ``stored``; the newest batch of each counts. A merged file has rows of
-    several batches, so files are not asked in any order."""
+    """Stored rows of some subscriptions, with their rank as ``stored``; the newest batch of each counts.
+
+    A merged file has rows of several batches, so the order of the files says nothing.
+    """
     parts = []
     for name, version in job.nearest_state:
         state = FILES.get(job.store, name, "keyed", partial(KeyedFile, version=version))

@@ -113,10 +113,23 @@ def _canonical(
     return pa.RecordBatch.from_arrays(arrays, names=[*REQUIRED, *payload])
 
 
+def in_utc(kind: pa.DataType) -> pa.DataType:
+    """A type with every zone inside it replaced by UTC."""
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(in_utc(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(in_utc(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(in_utc(kind.key_type), in_utc(kind.item_type))
+    return kind
+
+
 def _in_utc(column: pa.Array) -> pa.Array:
     """An instant is the same whatever the zone of the session that delivered it."""
-    zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
-    return column.cast(pa.timestamp(column.type.unit, "UTC")) if zoned else column
+    kind = in_utc(column.type)
+    return column if kind == column.type else column.cast(kind)
 
 
 def _filled(column: pa.Array) -> pa.Array:
@@ -222,13 +235,23 @@ def _rejects(batch: pa.RecordBatch, bad: npt.NDArray[np.int64], code: npt.NDArra
     columns = {}
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        columns[name] = (column.cast(pa.binary()) if text else column).to_pylist()
+        columns[name] = _values(column.cast(pa.binary()) if text else column)
     raws = []
     for i in range(rows.num_rows):
         record = {name: _printable(values[i]) for name, values in columns.items()}
         corrupt = record.pop(CORRUPT, None)
         raws.append(str(corrupt) if corrupt is not None else json.dumps(record, ensure_ascii=False, default=str))
     return pa.table({"reason": [REASONS[code[i]] for i in bad], "raw": raws}, schema=REJECT_SCHEMA)
+
+
+def _values(column: pa.Array) -> list[object]:
+    """Python values; instants that Python cannot hold (a far-off year may be why the row is here) as integers."""
+    try:
+        values: list[object] = column.to_pylist()
+    except (OverflowError, ValueError):
+        flat = pa.types.is_temporal(column.type)
+        values = column.cast(pa.int64()).to_pylist() if flat else [f"unprintable {column.type}"] * len(column)
+    return values
 
 
 def _printable(value: object) -> object:

@@ -48,6 +48,8 @@ class Registry:
         """Register many as one entry, all or nothing; returns their ids."""
         first, last = self._lifetime(start, ttl)
         if not isinstance(queries, pa.Table):
+            if not isinstance(queries, Iterable):
+                raise BadQuery("not a set of queries", value=queries, allowed="a table, a DataFrame or queries")
             listed = list(queries)
             ids = [f"{_new_id()}-{i}" for i in range(len(listed))] if len(listed) > 1 else [_new_id()]
             if len(listed) <= INLINE_MOST:
@@ -76,6 +78,8 @@ class Registry:
     def unsubscribe(self, ids: Sequence[str]) -> None:
         """Drop subscriptions, all or nothing; unknown ids are an error."""
         nums: list[int] = []
+        for id_ in ids:
+            _checked_id(id_)
 
         def check() -> None:
             self._book.refresh()
@@ -109,6 +113,8 @@ class Registry:
             raise BadQuery(
                 "a ttl in an empty store has nothing to count from", value=str(ttl), hint="pass start= as well"
             )
+        if first + length >= MAX_US:
+            raise BadQuery("the lifetime ends beyond all time", value=str(ttl), allowed="an end before the year 9999")
         return first, first + length
 
     def _append(
