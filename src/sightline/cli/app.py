@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 import typer
@@ -50,4 +51,6 @@ for command in (demo, generate, load, run, subscribe, unsubscribe, subscriptions
 
 def main() -> None:
     """Entry point of the command ``sightline``."""
+    # Py4J logs its own trace when a call is interrupted; a command says what happened in one line.
+    logging.getLogger().addHandler(logging.NullHandler())
     app(prog_name="sightline")

@@ -39,7 +39,8 @@ def _fail(message: str, code: int) -> NoReturn:
 
 def _spark_words(error: Exception) -> str:
     """What Spark refuses a request with, without its stack; an unknown format is most often a missing connector."""
-    words = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    words = next((line for line in lines if "Exception" in line and not line.startswith("at ")), lines[0])
     return words + ("; hint: `sightline doctor` has the Kafka connector" if "kafka" in words.lower() else "")
 
 
@@ -68,7 +69,7 @@ class CommandGroup(TyperGroup):
         except (KeyboardInterrupt, typer.Abort):
             _fail("stopped", INTERRUPTED)
         except Exception as error:
-            if not type(error).__module__.startswith("pyspark."):
+            if not type(error).__module__.startswith(("pyspark.", "py4j.")):
                 raise  # not foreseen: the trace is what a report needs
             _fail(_spark_words(error), BAD_REQUEST)
         sys.exit(code if isinstance(code, int) else 0)
