@@ -25,7 +25,8 @@ from index_worlds import (
 
 from sightline.index.protocol import NearestPairs
 from sightline.index.registry import NEAREST_INDEXES, nearest_index
-from sightline.index.standing import _kernels, inverted
+from sightline.index.standing.inverted import _kernels
+from sightline.index.standing.inverted import index as inverted
 from sightline.model.queries import NearestQuery
 from sightline.model.space import Space
 from sightline.store.array_file import ArrayFile, write_array_file

@@ -26,8 +26,9 @@ from index_worlds import (
 
 from sightline.index.protocol import MatchPairs
 from sightline.index.registry import STANDING_INDEXES, standing_index
-from sightline.index.standing import _kernels, gi2
 from sightline.index.standing.block import QueryBlock
+from sightline.index.standing.gi2 import _kernels
+from sightline.index.standing.gi2 import index as gi2
 from sightline.model.errors import UnknownPlugin
 from sightline.model.expression import parse
 from sightline.model.queries import RangeQuery, TopTermsQuery

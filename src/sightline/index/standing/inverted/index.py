@@ -21,10 +21,11 @@ from sightline.geo.curve import curve_keys
 from sightline.geo.distance import EARTH_RADIUS_M
 from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
 from sightline.index.protocol import NearestPairs, ObjectColumns
-from sightline.index.standing import _kernels
-from sightline.index.standing._kernels import CONJUNCT_TYPES, FAN, Conjuncts, InvertedArrays
+from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts, key_terms
 from sightline.index.standing.batches import object_batch
 from sightline.index.standing.block import QueryBlock
+from sightline.index.standing.inverted import _kernels
+from sightline.index.standing.inverted._kernels import FAN, InvertedArrays
 from sightline.model.space import Space
 from sightline.text.dictionary import TermDictionary
 
@@ -44,7 +45,7 @@ class InvertedIndex:
         """Index a block."""
         terms = len(block.dictionary)
         rank = frozen(np.bincount(block.pos, minlength=terms), np.int64)
-        table = _kernels.key_terms(block.conjuncts, rank, terms)
+        table = key_terms(block.conjuncts, rank, terms)
         at = block.at[block.conj_query]
         order = np.lexsort((curve_keys(at[:, 0], at[:, 1], space.bounds), table[:, 0]))
         starts = offsets_of(table[order, 0], terms + 1)

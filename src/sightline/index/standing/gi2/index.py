@@ -20,10 +20,11 @@ import numpy.typing as npt
 from sightline.geo.region_table import RegionTable
 from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
 from sightline.index.protocol import MatchPairs, ObjectColumns
-from sightline.index.standing import _kernels
-from sightline.index.standing._kernels import CONJUNCT_TYPES, SIDE, Conjuncts, Gi2Arrays
+from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts, key_terms
 from sightline.index.standing.batches import exact_regions, object_batch
 from sightline.index.standing.block import QueryBlock
+from sightline.index.standing.gi2 import _kernels
+from sightline.index.standing.gi2._kernels import SIDE, Gi2Arrays
 from sightline.model.space import Space
 from sightline.text.dictionary import TermDictionary
 
@@ -58,7 +59,7 @@ class Gi2Index:
         lists, conj_query, piece_offsets = block.conjuncts, frozen(block.conj_query, np.int32), _piece_offsets(block)
         conjuncts = np.bincount(block.conj_query, minlength=len(block))
         shared = (conjuncts * np.diff(piece_offsets) > 1).astype(np.uint8)
-        table = _kernels.key_terms(lists, frozen(rank, np.int64), terms)
+        table = key_terms(lists, frozen(rank, np.int64), terms)
         _kernels.gi2_fill(frozen(order, np.int64), frozen(keys, np.int64), frozen(source, np.int32), conj_query,
                           piece_offsets, frozen(block.piece_box, np.float64), frozen(table, np.int32),
                           frozen(shared, np.uint8), stride, index)
@@ -103,7 +104,7 @@ def _spread(block: QueryBlock, rank: I64, stride: int) -> tuple[I64, I32, F64]:
     grid = frozen(_grid(block.piece_box), np.float64)
     conj_query, piece_offsets = frozen(block.conj_query, np.int32), _piece_offsets(block)
     boxes = frozen(block.piece_box, np.float64)
-    table = frozen(_kernels.key_terms(block.conjuncts, rank, stride - 1), np.int32)
+    table = frozen(key_terms(block.conjuncts, rank, stride - 1), np.int32)
     copies = _kernels.gi2_copies(conj_query, piece_offsets, boxes, grid, MAX_CELLS)
     keys, source = np.empty(copies, np.int64), np.empty((copies, 2), np.int32)
     _kernels.gi2_spread(conj_query, piece_offsets, boxes, grid, MAX_CELLS, table, stride, keys, source)

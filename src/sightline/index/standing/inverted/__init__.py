@@ -1,0 +1,5 @@
+"""Inverted file over nearest queries."""
+
+from sightline.index.standing.inverted.index import InvertedIndex
+
+__all__ = ["InvertedIndex"]
