@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
@@ -61,14 +62,12 @@ def _partition() -> int:
 
 def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
     for parcel in parcels:
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array([parcel.worker], pa.int32()),
-                pa.array([parcel.kind], pa.int32()),
-                pa.array([bytes(parcel.blob)], pa.binary()),
-            ],
-            schema=_SCHEMA,
+        blob = pa.py_buffer(parcel.blob)
+        value = pa.BinaryArray.from_buffers(
+            pa.binary(), 1, [None, pa.py_buffer(np.array([0, blob.size], np.int32)), blob]
         )
+        head = [pa.array([number], pa.int32()) for number in (parcel.worker, parcel.kind)]
+        yield pa.RecordBatch.from_arrays([*head, value], schema=_SCHEMA)
 
 
 def _from_arrow(batches: Batches) -> Iterator[Parcel]:

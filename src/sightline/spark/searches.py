@@ -50,6 +50,6 @@ def _stage(path: str, pinned: str) -> Callable[[Batches], Batches]:
                 tables.append(table.add_column(0, "query", pa.repeat(pa.scalar(number, pa.int64()), table.num_rows)))
             if tables:
                 blob = to_ipc(pa.concat_tables(tables, promote_options="default"))
-                yield pa.RecordBatch.from_pydict({"blob": pa.array([blob], pa.binary())})
+                yield pa.RecordBatch.from_pydict({"blob": pa.array([blob.to_pybytes()], pa.binary())})
 
     return run

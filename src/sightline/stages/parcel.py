@@ -13,6 +13,7 @@ MARK = 3  # JSON: smallest and largest ts of a worker's objects, to every merge 
 MATCHES = 4  # range matches of a partitioner that may find a pair twice, work -> merge
 NEAREST = 5  # candidates of nearest subscriptions, work -> merge
 PANES = 6  # term counts per pane of top-terms subscriptions, work -> merge
+LEAVES = 7  # JSON: objects per leaf of the partitioning, route -> work
 
 
 class Parcel(NamedTuple):
@@ -23,13 +24,12 @@ class Parcel(NamedTuple):
     blob: bytes | pa.Buffer  # a view of the exchange's memory on the receiving side
 
 
-def to_ipc(table: pa.Table) -> bytes:
+def to_ipc(table: pa.Table) -> pa.Buffer:
     """A table as an Arrow IPC stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    value: bytes = sink.getvalue().to_pybytes()
-    return value
+    return sink.getvalue()
 
 
 def from_ipc(blob: bytes | pa.Buffer) -> pa.Table:

@@ -6,6 +6,8 @@ rows of each worker into one binary value.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -18,7 +20,7 @@ from sightline.partition import Routing, routing_from_arrays
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.stages.packet import Packet, pack
-from sightline.stages.parcel import OBJECTS, REJECTS, Parcel, to_ipc
+from sightline.stages.parcel import LEAVES, OBJECTS, REJECTS, Parcel, to_ipc
 from sightline.stages.read import clean
 from sightline.store.array_file import ArrayFile
 from sightline.text.tokeniser import tokenise
@@ -36,6 +38,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
     config = job.store_config()
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
     seen = 0
+    leaves: Counter[int] = Counter()
     for batch in batches:
         cleaned = clean(batch, config.space, job.reject_after_us)
         if cleaned.rejects.num_rows:
@@ -47,7 +50,10 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         routes = routing.route_objects(ObjectColumns(cleaned.lon, cleaned.lat, cleaned.ts, terms))
         identity = (partition << ROW_BITS) + seen + np.arange(n, dtype=np.int64)
         seen += n
-        whole = Packet(cleaned.objects, terms, np.ones(n, np.bool_), identity, routes.leaf)
+        counts = np.bincount(routes.leaf)
+        met = np.flatnonzero(counts)
+        leaves.update(dict(zip(met.tolist(), counts[met].tolist(), strict=True)))
+        whole = Packet(cleaned.objects, terms, np.ones(n, np.bool_), identity)
         # Along the curve, neighbours meet the same queries while these are in cache, and segments come sorted.
         place = curve_keys(cleaned.lon, cleaned.lat, config.space.bounds)
         bounds = np.searchsorted(routes.worker, np.arange(job.workers + 1))
@@ -60,3 +66,5 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             own = routes.owner[rows] == worker
             for blob in pack(replace(packet, own=own)):
                 yield Parcel(worker, OBJECTS, blob)
+    if leaves:
+        yield Parcel(partition % job.workers, LEAVES, json.dumps(leaves).encode())

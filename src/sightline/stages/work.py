@@ -17,7 +17,19 @@ import pyarrow as pa
 from sightline.stages.job import Job
 from sightline.stages.nearest import nearest_candidates
 from sightline.stages.packet import Packet, unpack
-from sightline.stages.parcel import MARK, MATCHES, NEAREST, OBJECTS, PANES, RECEIPT, REJECTS, Parcel, from_ipc, to_ipc
+from sightline.stages.parcel import (
+    LEAVES,
+    MARK,
+    MATCHES,
+    NEAREST,
+    OBJECTS,
+    PANES,
+    RECEIPT,
+    REJECTS,
+    Parcel,
+    from_ipc,
+    to_ipc,
+)
 from sightline.stages.range_matches import range_matches
 from sightline.stages.segments import write_segments
 from sightline.stages.standing import Lifetimes, open_dropped
@@ -31,7 +43,7 @@ class Receipt:
 
     files: list[dict[str, object]] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
-    leaves: dict[int, int] = field(default_factory=dict)
+    leaves: dict[str, int] = field(default_factory=dict)
     low_us: int | None = None
     high_us: int | None = None
 
@@ -56,6 +68,9 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
             packets.append(unpack(parcel.blob))
         elif parcel.kind == REJECTS:
             rejects.append(from_ipc(parcel.blob))
+        elif parcel.kind == LEAVES:
+            for leaf, objects in json.loads(bytes(parcel.blob)).items():
+                receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + objects
     if rejects:
         _write_rejects(target, pa.concat_tables(rejects), receipt)
     if packets:
@@ -96,9 +111,6 @@ def _measure(owned: list[Packet], receipt: Receipt) -> None:
         receipt.low_us = low if receipt.low_us is None else min(low, receipt.low_us)
         receipt.high_us = high if receipt.high_us is None else max(high, receipt.high_us)
         receipt.count("objects", len(ts))
-        leaves, counts = np.unique(packet.leaf, return_counts=True)
-        for leaf, count in zip(leaves.tolist(), counts.tolist(), strict=True):
-            receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + count
 
 
 def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:

@@ -1,6 +1,6 @@
 """Kernels of the tokeniser: classify rows, cut them into words, number distinct terms.
 
-All text is UTF-8 bytes. A term is found by its hash and then by its bytes, so two terms that share a hash stay two.
+All text is UTF-8 bytes.
 Every kernel that writes checks its room before a row and returns; the wrapper grows the buffers and calls again.
 """
 
@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.jit import kernel
+from sightline.text.lookup._kernels import TermSink, chunk, hash_bytes, same
 from sightline.text.utf8._kernels import decode, encode
 
 U8 = npt.NDArray[np.uint8]
+U64 = npt.NDArray[np.uint64]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Key = tuple[np.uint64, np.uint64]  # seed and mask of hashes
@@ -48,14 +50,8 @@ class Texts(NamedTuple):
     whole_offsets: I64
 
 
-class TermSink(NamedTuple):
-    """Distinct terms under construction; ``size[0]`` is their number."""
-
-    hashes: I64
-    offsets: I64
-    data: U8
-    slots: I32
-    size: I64
+#: Columns of ``heads`` in `scan_rows`: what finding a term reads, in one cache line.
+_HASH_OF, _FIRST8, _SPAN, _PLACE = 0, 1, 2, 3
 
 
 class RowSink(NamedTuple):
@@ -66,88 +62,6 @@ class RowSink(NamedTuple):
     counts: I32
     words: I32
     place: I64
-
-
-@kernel
-def hash_bytes(data: U8, start: int, end: int, seed: np.uint64, mask: np.uint64) -> np.int64:
-    """FNV-1a over the bytes, seeded, with the finaliser of MurmurHash3 (FNV alone is weak in its low bits)."""
-    h = np.uint64(0xCBF29CE484222325) ^ seed
-    for i in range(start, end):
-        h = (h ^ np.uint64(data[i])) * np.uint64(0x100000001B3)
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return np.int64((h ^ (h >> np.uint64(33))) & mask)
-
-
-@kernel
-def hash_rows(data: U8, offsets: I64, seed: np.uint64, mask: np.uint64, out: I64) -> None:
-    """Hash every row."""
-    for i in range(offsets.size - 1):
-        out[i] = hash_bytes(data, offsets[i], offsets[i + 1], seed, mask)
-
-
-@kernel
-def _same(data: U8, start: int, end: int, other: U8, other_start: int, other_end: int) -> bool:
-    if end - start != other_end - other_start:
-        return False
-    for i in range(end - start):
-        if data[start + i] != other[other_start + i]:
-            return False
-    return True
-
-
-@kernel
-def fill_slots(hashes: I64, slots: I32) -> None:
-    """Enter terms 0.. into an empty table (all -1) of a power-of-two size above their number."""
-    mask = slots.size - 1
-    for term in range(hashes.size):
-        slot = hashes[term] & mask
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot] = term
-
-
-@kernel
-def _find(
-    hashes: I64, offsets: I64, terms: U8, slots: I32, h: np.int64, data: U8, start: int, end: int
-) -> tuple[np.int64, np.int64]:
-    """Term number of ``data[start:end]`` and its slot; -1 and the empty slot it would take when it is absent."""
-    mask = slots.size - 1
-    slot = h & mask
-    while slots[slot] >= 0:
-        term = np.int64(slots[slot])
-        if hashes[term] == h and _same(terms, offsets[term], offsets[term + 1], data, start, end):
-            return term, slot
-        slot = (slot + 1) & mask
-    return np.int64(-1), slot
-
-
-@kernel
-def find_terms(hashes: I64, offsets: I64, data: U8, slots: I32, wanted: tuple[I64, I64, U8], out: I32) -> None:
-    """Term number of each wanted (hashes, offsets, data) row, -1 where absent."""
-    wanted_hashes, wanted_offsets, wanted_data = wanted
-    for i in range(wanted_hashes.size):
-        start, end = wanted_offsets[i], wanted_offsets[i + 1]
-        out[i], _ = _find(hashes, offsets, data, slots, wanted_hashes[i], wanted_data, start, end)
-
-
-@kernel
-def intern_terms(sink: TermSink, hashes: I64, offsets: I64, data: U8, out: I32) -> None:
-    """Enter all terms of another dictionary (there is room) and give their new numbers."""
-    own_hashes, own_offsets, own_data, slots, size = sink
-    for i in range(hashes.size):
-        start, end = offsets[i], offsets[i + 1]
-        term, slot = _find(own_hashes, own_offsets, own_data, slots, hashes[i], data, start, end)
-        if term < 0:
-            term = size[0]
-            tail = own_offsets[term]
-            for j in range(end - start):
-                own_data[tail + j] = data[start + j]
-            own_hashes[term] = hashes[i]
-            own_offsets[term + 1] = tail + end - start
-            slots[slot] = term
-            size[0] = term + 1
-        out[i] = term
 
 
 @kernel
@@ -275,19 +189,29 @@ def _cut_unicode(tables: CharTables, data: U8, start: int, end: int, lower: int,
 
 @kernel
 def scan_rows(
-    tables: CharTables, texts: Texts, sink: TermSink, rows: RowSink, run: U8, spans: I64, state: I64, key: Key
+    tables: CharTables,
+    texts: Texts,
+    sink: TermSink,
+    heads: U64,
+    rows: RowSink,
+    run: U8,
+    spans: I64,
+    state: I64,
+    key: Key,
 ) -> int:
     """Cut rows from state[0] on; FULL when the next row may not fit. state is (row, postings, rows of kind WHOLE).
 
     A row of n bytes has at most n terms ("#a#b" has four). Lower case grows by half at most (U+023A: 2 to 3 bytes)
     and a tag repeats its run: ``run`` needs 2 n bytes, ``spans`` 3 n entries, new terms at most 3 n bytes.
     """
-    # Arrays taken out of a tuple inside the loop cost a reference count each time.
+    # Arrays taken out of a tuple inside the loop cost a reference count each time. A known word costs two cache
+    # misses, its slot and its head: most words fit in the eight bytes that stand there.
     ascii_map, data, whole_data = tables.ascii, texts.data, texts.whole_data
     hashes, offsets, terms, slots, size = sink
-    row_offsets, ids, counts, words, place = rows
+    row_offsets, ids, counts, words, _ = rows
     seed, mask = key
     total, known = state[1], size[0]
+    slot_mask = slots.size - 1
     for row in range(state[0], texts.kinds.size):
         kind = texts.kinds[row]
         if kind == WHOLE:
@@ -314,8 +238,18 @@ def scan_rows(
         occurrences = 0
         for i in range(0, found, 3):
             start, end = spans[i], spans[i + 1]
-            h = hash_bytes(run, start, end, seed, mask)
-            term, slot = _find(hashes, offsets, terms, slots, h, run, start, end)
+            first8 = chunk(run, start, end)
+            h = hash_bytes(run, start, end, first8, seed, mask)
+            slot = h & slot_mask
+            term = np.int64(slots[slot])
+            while term >= 0:
+                if heads[term, _HASH_OF] == np.uint64(h) and heads[term, _FIRST8] == first8:
+                    span = int(np.int64(heads[term, _SPAN]))
+                    begin, stop = span >> 32, (span >> 32) + (span & 0xFFFFFFFF)
+                    if stop - begin == end - start and (end - start <= 8 or same(terms, begin, stop, run, start, end)):
+                        break
+                slot = (slot + 1) & slot_mask
+                term = np.int64(slots[slot])
             if term < 0:
                 term = known
                 tail = offsets[term]
@@ -324,11 +258,14 @@ def scan_rows(
                 hashes[term] = h
                 offsets[term + 1] = tail + end - start
                 slots[slot] = term
+                heads[term, _HASH_OF], heads[term, _FIRST8] = np.uint64(h), first8
+                heads[term, _SPAN] = np.uint64((tail << 32) | (end - start))
+                heads[term, _PLACE] = np.uint64(0)
                 known += 1
-            at = place[term]
+            at = np.int64(heads[term, _PLACE]) - 1
             if at < first:
                 at = total
-                place[term] = at
+                heads[term, _PLACE] = np.uint64(at + 1)
                 ids[at] = term
                 counts[at] = 0
                 total += 1

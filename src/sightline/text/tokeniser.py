@@ -17,13 +17,15 @@ import pyarrow as pa
 
 from sightline.model._unicode14 import normalise, tables
 from sightline.model.text_config import TextConfig
-from sightline.text._kernels import DONE, WHOLE, CharTables, RowSink, TermSink, Texts, classify, fill_slots, scan_rows
+from sightline.text._kernels import DONE, WHOLE, CharTables, RowSink, Texts, classify, scan_rows
 from sightline.text.arrow_rows import byte_rows, frozen
 from sightline.text.dictionary import TermDictionary, dictionary_of, hash_key, table_size
+from sightline.text.lookup._kernels import TermSink, fill_slots
 from sightline.text.term_batch import TermBatch, renumber, saturated
 
 U8 = npt.NDArray[np.uint8]
 I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
 T = TypeVar("T", bound=np.generic)
 _BETWEEN = "\U0010ffff"
 _FIRST_TERMS = 4096
@@ -102,11 +104,12 @@ def _scan(source: Texts, key: tuple[np.uint64, np.uint64]) -> tuple[RowSink, Ter
     nnz = total // 6 + longest
     rows = RowSink(
         np.zeros(count + 1, np.int64), np.empty(nnz, np.int32), np.empty(nnz, np.int32),
-        np.zeros(count, np.int32), np.full(terms, -1, np.int64),
+        np.zeros(count, np.int32), np.empty(0, np.int64),
     )  # fmt: skip
+    heads = np.empty((terms, 4), np.uint64)
     run, spans, state = np.empty(2 * longest, np.uint8), np.empty(3 * longest, np.int64), np.zeros(3, np.int64)
-    while scan_rows(char_tables(), source, sink, rows, run, spans, state, key) != DONE:
-        rows, sink = _grown(rows, sink, int(state[1]), longest)
+    while scan_rows(char_tables(), source, sink, heads, rows, run, spans, state, key) != DONE:
+        rows, sink, heads = _grown(rows, sink, heads, int(state[1]), longest)
     used = int(state[1])
     return rows._replace(ids=rows.ids[:used].copy(), counts=rows.counts[:used].copy()), sink
 
@@ -115,7 +118,9 @@ def _longest(offsets: I64) -> int:
     return int(np.diff(offsets).max(initial=0))
 
 
-def _grown(rows: RowSink, sink: TermSink, postings: int, longest: int) -> tuple[RowSink, TermSink]:
+def _grown(
+    rows: RowSink, sink: TermSink, heads: U64, postings: int, longest: int
+) -> tuple[RowSink, TermSink, U64]:
     """Buffers with room for at least one more row; what has room already is kept."""
     if postings + longest > rows.ids.size:
         wanted = 2 * rows.ids.size + longest
@@ -128,10 +133,10 @@ def _grown(rows: RowSink, sink: TermSink, postings: int, longest: int) -> tuple[
         slots = np.full(table_size(wanted), -1, np.int32)
         fill_slots(frozen(hashes[:terms]), slots)
         sink = sink._replace(hashes=hashes, offsets=offsets, slots=slots)
-        rows = rows._replace(place=_resized(rows.place, wanted, -1))
+        heads = np.concatenate((heads, np.empty((wanted - len(heads), 4), np.uint64)))
     if used + 3 * longest > sink.data.size:
         sink = sink._replace(data=_resized(sink.data, 2 * sink.data.size + 3 * longest, 0))
-    return rows, sink
+    return rows, sink, heads
 
 
 def _resized(array: npt.NDArray[T], size: int, rest: int) -> npt.NDArray[T]:

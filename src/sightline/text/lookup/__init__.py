@@ -1,0 +1,1 @@
+"""Terms found by hash, then by bytes."""

@@ -1,0 +1,119 @@
+"""Kernels of the term table: hash terms, find them, number new ones.
+
+A term is found by its hash and then by its bytes, so two terms that share a hash stay two.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.jit import kernel
+
+U8 = npt.NDArray[np.uint8]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+
+class TermSink(NamedTuple):
+    """Distinct terms under construction; ``size[0]`` is their number."""
+
+    hashes: I64
+    offsets: I64
+    data: U8
+    slots: I32
+    size: I64
+
+
+@kernel
+def chunk(data: U8, start: int, end: int) -> np.uint64:
+    """Up to eight bytes from ``start`` on as one number, the first byte lowest."""
+    out = np.uint64(0)
+    for i in range(min(8, end - start)):
+        out |= np.uint64(data[start + i]) << np.uint64(8 * i)
+    return out
+
+
+@kernel
+def hash_bytes(data: U8, start: int, end: int, first: np.uint64, seed: np.uint64, mask: np.uint64) -> np.int64:
+    """Seeded hash, eight bytes at a time, with the finaliser of MurmurHash3; ``first`` is the first chunk."""
+    h = (first ^ seed ^ np.uint64(end - start)) * np.uint64(0x9E3779B97F4A7C15)
+    for i in range(start + 8, end, 8):
+        h = (h ^ (h >> np.uint64(32)) ^ chunk(data, i, end)) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return np.int64((h ^ (h >> np.uint64(33))) & mask)
+
+
+@kernel
+def hash_rows(data: U8, offsets: I64, seed: np.uint64, mask: np.uint64, out: I64) -> None:
+    """Hash every row."""
+    for i in range(offsets.size - 1):
+        start, end = offsets[i], offsets[i + 1]
+        out[i] = hash_bytes(data, start, end, chunk(data, start, end), seed, mask)
+
+
+@kernel
+def same(data: U8, start: int, end: int, other: U8, other_start: int, other_end: int) -> bool:
+    if end - start != other_end - other_start:
+        return False
+    for i in range(end - start):
+        if data[start + i] != other[other_start + i]:
+            return False
+    return True
+
+
+@kernel
+def fill_slots(hashes: I64, slots: I32) -> None:
+    """Enter terms 0.. into an empty table (all -1) of a power-of-two size above their number."""
+    mask = slots.size - 1
+    for term in range(hashes.size):
+        slot = hashes[term] & mask
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = term
+
+
+@kernel
+def find(
+    hashes: I64, offsets: I64, terms: U8, slots: I32, h: np.int64, data: U8, start: int, end: int
+) -> tuple[np.int64, np.int64]:
+    """Term number of ``data[start:end]`` and its slot; -1 and the empty slot it would take when it is absent."""
+    mask = slots.size - 1
+    slot = h & mask
+    while slots[slot] >= 0:
+        term = np.int64(slots[slot])
+        if hashes[term] == h and same(terms, offsets[term], offsets[term + 1], data, start, end):
+            return term, slot
+        slot = (slot + 1) & mask
+    return np.int64(-1), slot
+
+
+@kernel
+def find_terms(hashes: I64, offsets: I64, data: U8, slots: I32, wanted: tuple[I64, I64, U8], out: I32) -> None:
+    """Term number of each wanted (hashes, offsets, data) row, -1 where absent."""
+    wanted_hashes, wanted_offsets, wanted_data = wanted
+    for i in range(wanted_hashes.size):
+        start, end = wanted_offsets[i], wanted_offsets[i + 1]
+        out[i], _ = find(hashes, offsets, data, slots, wanted_hashes[i], wanted_data, start, end)
+
+
+@kernel
+def intern_terms(sink: TermSink, hashes: I64, offsets: I64, data: U8, out: I32) -> None:
+    """Enter all terms of another dictionary (there is room) and give their new numbers."""
+    own_hashes, own_offsets, own_data, slots, size = sink
+    for i in range(hashes.size):
+        start, end = offsets[i], offsets[i + 1]
+        term, slot = find(own_hashes, own_offsets, own_data, slots, hashes[i], data, start, end)
+        if term < 0:
+            term = size[0]
+            tail = own_offsets[term]
+            for j in range(end - start):
+                own_data[tail + j] = data[start + j]
+            own_hashes[term] = hashes[i]
+            own_offsets[term + 1] = tail + end - start
+            slots[slot] = term
+            size[0] = term + 1
+        out[i] = term
