@@ -1,8 +1,10 @@
 """End to end against the empty job: objects per second from files to committed segments and matches.
 
-The same rows go through both, as micro-batches of a file stream, in one session. Each round streams the files once
-through the pipeline and once through the empty job; the first micro-batch of a stream is not counted (stream start-up,
-caches), and the figure is the median over the rounds.
+The same rows go through both, as micro-batches of a file stream, in one session. A first pass over two files is not
+counted: it compiles what the JVM compiles, fills the k nearest, and gives the loads by which the leaves are dealt anew
+(`rebalance`). Then each round streams all files once through the pipeline and once through the empty job, with instants
+that go on where the round before ended; the first micro-batch of a stream is not counted (stream start-up), and the
+figure is the median over the rounds.
 """
 
 from __future__ import annotations
@@ -15,20 +17,27 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sightline as sl
 from sightline.generate.posts import PostGenerator
-from sightline.generate.queries import range_queries
+from sightline.generate.queries import nearest_queries, range_queries, top_terms_queries
+from sightline.model.errors import BadConfig
 from sightline.spark.empty_job import files_stream, run_empty
 from sightline.stages.batch import BatchReport
 
-DROP_TOP = 100  # the most frequent words are no keywords: mix N
+MIXES = {"N": 100, "Z": 0}  # so many of the most frequent words are no keywords
 AREA = 0.0001  # of the space: 0.01 %
+TOP_TERMS_AREA = (0.0001, 0.01)
+POSTS_PER_S = 1000  # of the generator
 
 
 def run(
     queries: int = 200_000,
+    nearest: int = 10_000,
+    top_terms: int = 100,
+    mix: str = "N",
     batch_rows: int = 200_000,
     batches: int = 10,
     rounds: int = 5,
@@ -36,46 +45,57 @@ def run(
     seed: int = 7,
     quick: bool = False,
 ) -> dict[str, Any]:
-    """Measure; ``quick`` is one round of three small micro-batches with a tenth of the queries."""
+    """Measure; ``quick`` is one round of three small micro-batches with a tenth of the subscriptions."""
+    if mix not in MIXES:
+        raise BadConfig("unknown mix of keywords", value=mix, allowed=", ".join(MIXES))
     if quick:
-        queries, batch_rows, batches, rounds = min(queries, 20_000), 50_000, 3, 1
+        queries, nearest, top_terms = min(queries, 20_000), min(nearest, 1_000), min(top_terms, 10)
+        batch_rows, batches, rounds = 50_000, 3, 1
     workers = workers or os.cpu_count() or 2
     folder = Path(tempfile.mkdtemp(prefix="sightline-bench-"))
     try:
         files = folder / "posts"
         _write_posts(files, batch_rows, batches + 1, seed)
-        table = range_queries(
-            PostGenerator(seed + 1).table(max(queries, 1000)), queries, area=AREA, seed=seed, drop_top=DROP_TOP
-        )
+        tables = _subscriptions(queries, nearest, top_terms, MIXES[mix], seed)
         ours, empty = [], []
         seconds: list[dict[str, float]] = []
         with sl.open(folder / "store", workers=workers, ahead=None) as engine:
             began = time.perf_counter()
-            if queries:
+            for table in tables:
                 engine.subscribe_many(table)
             registered = time.perf_counter() - began
+            length_s = batch_rows * (batches + 1) / POSTS_PER_S
+            _ours(engine, files_stream(engine.spark, files, 0), "warm-up", 3, [])
+            engine.rebalance()
+            before = engine.counters()
             for number in range(rounds):
-                ours.append(_ours(engine, files, f"round-{number}", batches + 1, seconds))
-                empty.append(_rate(run_empty(files_stream(engine.spark, files), folder / f"empty-{number}", workers)))
-            totals = engine.counters()
+                stream = files_stream(engine.spark, files, (number + 1) * length_s)
+                ours.append(_ours(engine, stream, f"round-{number}", batches + 1, seconds))
+                empty.append(_rate(run_empty(stream, folder / f"empty-{number}", workers)))
+            after = engine.counters()
+        counted = {name: after[name] - before.get(name, 0) for name in after}
         speed, floor = statistics.median(ours), statistics.median(empty)
         phases = {name: round(statistics.median(report[name] for report in seconds), 4) for name in seconds[0]}
         return {
             "params": {
                 "queries": queries,
+                "nearest": nearest,
+                "top_terms": top_terms,
+                "mix": mix,
                 "batch_rows": batch_rows,
                 "batches": batches,
                 "rounds": rounds,
                 "workers": workers,
                 "seed": seed,
-                "drop_top": DROP_TOP,
                 "area": AREA,
             },
             "metrics": {
                 "ratio": round(speed / floor, 4),
                 "objects_per_s": round(speed),
                 "empty_objects_per_s": round(floor),
-                "matches_per_object": round(totals.get("matches", 0) / totals["objects"], 4),
+                "matches_per_object": round(counted.get("matches", 0) / counted["objects"], 4),
+                "nearest_events_per_object": round(counted.get("nearest_events", 0) / counted["objects"], 4),
+                "reports": counted.get("reports", 0),
                 "register_s": round(registered, 2),
                 **{f"{name}_s_per_batch": value for name, value in phases.items()},
             },
@@ -88,6 +108,18 @@ def run(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _subscriptions(queries: int, nearest: int, top_terms: int, drop_top: int, seed: int) -> list[pa.Table]:
+    posts = PostGenerator(seed + 1).table(max(queries, 1000))
+    tables = []
+    if queries:
+        tables.append(range_queries(posts, queries, area=AREA, seed=seed, drop_top=drop_top))
+    if nearest:
+        tables.append(nearest_queries(posts, nearest, k=(1, 10), seed=seed, drop_top=drop_top))
+    if top_terms:
+        tables.append(top_terms_queries(posts, top_terms, area=TOP_TERMS_AREA, window="10min", every="1min", seed=seed))
+    return tables
+
+
 def _write_posts(folder: Path, rows: int, count: int, seed: int) -> None:
     folder.mkdir()
     generator = PostGenerator(seed)
@@ -98,14 +130,14 @@ def _write_posts(folder: Path, rows: int, count: int, seed: int) -> None:
         os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))  # a file stream reads oldest first
 
 
-def _ours(engine: sl.Engine, files: Path, name: str, expected: int, seconds: list[dict[str, float]]) -> float:
+def _ours(engine: sl.Engine, stream: Any, name: str, expected: int, seconds: list[dict[str, float]]) -> float:
     done: list[tuple[float, int]] = []
 
     def note(report: BatchReport) -> None:
         done.append((time.perf_counter(), report.counters.get("objects", 0)))
         seconds.append(report.seconds)
 
-    handle = engine.run(files_stream(engine.spark, files), name=name, on_batch=note)
+    handle = engine.run(stream, name=name, on_batch=note)
     while len(done) < expected and handle.is_active:
         time.sleep(0.005)
     handle.stop()
