@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Conjunct", "MatchPairs", "NearestIndex", "NearestPairs", "ObjectColumns", "ObjectIndex", "ObjectReader",
-    "StandingIndex", "Work",
+    "StandingIndex", "TopTerms", "Work",
 ]
 
 #: Positive and negative term ids of one conjunct.
@@ -108,6 +108,14 @@ class Work:
 
     candidates: int = 0
     calls: int = field(default=0)
+
+
+class TopTerms(NamedTuple):
+    """Exact counts of at least the k most frequent terms; all others occur at most ``bound`` times."""
+
+    terms: I64
+    counts: I64
+    bound: int
 
 
 class ObjectReader(Protocol):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from sightline.index.objects.grid import GridIndex
 from sightline.index.objects.postings import PostingsIndex
+from sightline.index.objects.rtree import RTreeIndex
 from sightline.index.objects.scan import ScanObjects
 from sightline.index.protocol import NearestIndex, ObjectIndex, StandingIndex
 from sightline.index.standing.gi2 import Gi2Index
@@ -19,7 +21,9 @@ __all__ = [
 
 STANDING_INDEXES: dict[str, type[StandingIndex]] = {"gi2": Gi2Index, "scan": ScanStanding}
 NEAREST_INDEXES: dict[str, type[NearestIndex]] = {"inverted": InvertedIndex, "scan": ScanNearest}
-OBJECT_INDEXES: dict[str, type[ObjectIndex]] = {"postings": PostingsIndex, "scan": ScanObjects}
+OBJECT_INDEXES: dict[str, type[ObjectIndex]] = {
+    "grid": GridIndex, "postings": PostingsIndex, "rtree": RTreeIndex, "scan": ScanObjects,
+}
 
 DEFAULT_STANDING, DEFAULT_NEAREST, DEFAULT_OBJECTS = "gi2", "inverted", "postings"
 

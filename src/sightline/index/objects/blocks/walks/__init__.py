@@ -1,0 +1,1 @@
+"""Walks over the tree above the blocks: the nearest rows, and counts of terms."""
