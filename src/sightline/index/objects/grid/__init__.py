@@ -1,4 +1,4 @@
-"""Uniform grid with inverted lists per cell: the baseline of SSTD and PS2Stream."""
+"""Uniform grid over objects with inverted lists per cell, after the grid PS2Stream has over queries."""
 
 from sightline.index.objects.grid.index import GridIndex, GridParams
 

@@ -1,13 +1,16 @@
-"""Uniform grid over the objects with inverted lists per cell: the plain index SSTD and PS2Stream compare with.
+"""Uniform grid over the objects with inverted lists per cell: a baseline for the other indexes of objects.
 
-Rows are sorted by cell; a cell has an inverted list per term (PS2Stream section 6 has the same lists over queries, on a
-grid of 2^6 x 2^6). SRQ reads the lists of the cells a box meets. SKQ goes best first, by the least distance to the
+Rows are sorted by cell; a cell has an inverted list per term. PS2Stream section IV-D has such lists over queries, on a
+grid of 2^6 x 2^6 in its section VI. SRQ reads the lists of the cells a box meets. SKQ goes best first, by the least distance to the
 rows of a band of cells, then of a cell. STQ adds the lengths of the lists of cells wholly inside and reads the rows of
 those on the boundary.
 
-Deviations: the grid covers the box of the segment's own rows, and a small segment has fewer cells, so that there are
-at least as many rows as cells. Cells are equal in degrees whatever the data: a crowded one is read whole, which is what
-makes this the baseline.
+Deviations: the grid covers the box of the segment's own rows, and a small segment has fewer cells, so that it has
+16 rows per cell or more on average. Cells are equal in degrees wherever the data is: of a crowded cell a small box
+reads the whole lists.
+
+Memory, of a million synthetic posts with 11 terms each: 135 bytes per object (`postings`: 130); of 410,161 map notes
+139 (138).
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ __all__ = ["GridIndex", "GridParams"]
 class GridParams:
     """Size of the grid."""
 
-    side: int = 64  # cells per axis at most; PS2Stream section 6
+    side: int = 64  # cells per axis, 1 to 64; PS2Stream section VI
     rows_per_cell: int = 16  # on average at least, or the grid is coarser
 
     def __post_init__(self) -> None:

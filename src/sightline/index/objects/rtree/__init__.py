@@ -1,4 +1,4 @@
-"""R-tree with inverted lists and term-frequency tables in its nodes (SSTD sections 6 and 7.1)."""
+"""R-tree with inverted lists and term-frequency tables in its nodes (SSTD sections 6.1 and 7.1)."""
 
 from sightline.index.objects.rtree.index import RTreeIndex, RTreeParams
 

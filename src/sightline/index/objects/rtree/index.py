@@ -1,6 +1,6 @@
 """R-tree with inverted lists per leaf and a term-frequency table in every node: SSTD's index of objects.
 
-SSTD leaves the structure to the literature; its section 6 adds term frequencies to every node for STQ and section 7.1
+SSTD leaves the structure to the literature; its section 6.1 adds term frequencies to every node for STQ, and 7.1
 names an R-tree with inverted lists as what was measured. Our reading:
 
 * Bulk loaded top down by sort-tile-recursive: the rows of a node are sorted by longitude, cut into slices, these by
@@ -13,6 +13,9 @@ names an R-tree with inverted lists as what was measured. Our reading:
 
 Deviations: the tree is sealed with its segment and takes no insertions; sorted tables instead of hash tables, which are
 mapped without parsing and take no empty slots; polygons are counted row by row.
+
+Memory, of a million synthetic posts with 11 terms each: 147 bytes per object, of which rows and forward lists take 76,
+the lists of the leaves 42 and all tables 29; `postings` has 130 over the same rows. Of 410,161 map notes: 154 and 138.
 """
 
 from __future__ import annotations
