@@ -1,9 +1,9 @@
 """Uniform grid over the objects with inverted lists per cell: a baseline for the other indexes of objects.
 
 Rows are sorted by cell; a cell has an inverted list per term. PS2Stream section IV-D has such lists over queries, on a
-grid of 2^6 x 2^6 in its section VI. SRQ reads the lists of the cells a box meets. SKQ goes best first, by the least distance to the
-rows of a band of cells, then of a cell. STQ adds the lengths of the lists of cells wholly inside and reads the rows of
-those on the boundary.
+grid of 2^6 x 2^6 in its section VI. SRQ reads the lists of the cells a box meets. SKQ goes best first, by the least
+distance to the rows of a band of cells, then of a cell. STQ adds the lengths of the lists of cells wholly inside and
+reads the rows of those on the boundary.
 
 Deviations: the grid covers the box of the segment's own rows, and a small segment has fewer cells, so that it has
 16 rows per cell or more on average. Cells are equal in degrees wherever the data is: of a crowded cell a small box
