@@ -326,7 +326,7 @@ class Engine:
         return Result(search_many(self.spark, self._store, list(queries)))
 
     def explain(self, query: Query) -> dict[str, Any]:
-        """How a query is answered: segments considered, pruned and why, candidates, seconds."""
+        """How a search is answered: segments read, left out and why, candidates, microseconds, threads."""
         return self._searcher.answer(query)[1].to_dict()
 
     def partitions(self) -> Result:

@@ -11,7 +11,7 @@ from sightline.cli.app import app
 
 COMMANDS = (
     *("demo", "generate", "load", "run", "subscribe", "unsubscribe"),
-    *("subscriptions", "watch", "search", "doctor", "bench"),
+    *("subscriptions", "watch", "search", "explain", "doctor", "bench"),
 )
 
 
@@ -110,7 +110,8 @@ def test_bad_arguments(args: list[str], said: str, tmp_path: Path, monkeypatch: 
     ],
 )
 def test_bad_queries(args: list[str], said: str, tmp_path: Path) -> None:
-    assert said in refuse("search", str(tmp_path / "store"), *args)
+    for command in ("search", "explain"):
+        assert said in refuse(command, str(tmp_path / "store"), *args)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -118,6 +119,7 @@ def test_bad_queries(args: list[str], said: str, tmp_path: Path) -> None:
     "args",
     [
         ["search", "{}"],
+        ["explain", "{}"],
         ["subscriptions", "{}"],
         ["watch", "{}", "a"],
         ["subscribe", "{}", "flood"],

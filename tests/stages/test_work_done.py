@@ -82,7 +82,7 @@ def test_search_prunes_by_time_place_and_terms(tmp_path):
     assert why(sl.RangeQuery("word2", everywhere)) == ["terms", "terms", "searched", "terms"]
     assert why(sl.RangeQuery("", sl.Box(9, -1, 11, 1))) == ["place", "searched", "place", "place"]
     assert why(sl.RangeQuery("", everywhere, last=timedelta(seconds=50))) == ["time", "time", "time", "searched"]
-    assert why(sl.NearestQuery("word0", (0, 0), 1)) == ["searched", "terms", "terms", "terms"]
+    assert why(sl.NearestQuery("word0", (20, 0), 1)) == ["searched", "terms", "terms", "terms"]
 
 
 def test_a_batch_that_changes_nothing_compiles_nothing(tmp_path):

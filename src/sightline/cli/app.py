@@ -12,6 +12,7 @@ from sightline.cli import failures, output
 from sightline.cli.bench import bench
 from sightline.cli.demo import demo
 from sightline.cli.doctor import doctor
+from sightline.cli.explain import explain
 from sightline.cli.generate import generate
 from sightline.cli.load import load
 from sightline.cli.run import run
@@ -45,7 +46,12 @@ def root(
         output.console().print(context.get_help(), markup=False)
 
 
-for command in (demo, generate, load, run, subscribe, unsubscribe, subscriptions, watch, search, doctor, bench):
+COMMANDS = (
+    *(demo, generate, load, run, subscribe, unsubscribe, subscriptions, watch),
+    *(search, explain, doctor, bench),
+)
+
+for command in COMMANDS:
     app.command(command.__name__)(command)
 
 

@@ -1,4 +1,4 @@
-"""The options that spell a query, shared by ``search`` and ``subscribe``.
+"""The options that spell a query, shared by ``search``, ``explain`` and ``subscribe``.
 
 ``--near`` asks for the nearest posts, ``--top`` for the most frequent terms, anything else is a range query.
 ``--query`` takes the JSON of ``to_dict`` instead.
@@ -36,6 +36,16 @@ TopOption = Annotated[int | None, typer.Option("--top", metavar="K", help="The K
 QueryOption = Annotated[
     str | None, typer.Option("--query", metavar="JSON", help="The whole query as JSON, @FILE, or - for stdin.")
 ]
+LastOption = Annotated[
+    str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")
+]
+AsOfOption = Annotated[
+    str | None, typer.Option("--as-of", metavar="INSTANT", help="Only posts up to this instant.")
+]
+BetweenOption = Annotated[
+    str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", help="At most so many rows (range queries).")]
 
 WORLD = (-180.0, -90.0, 180.0, 90.0)
 

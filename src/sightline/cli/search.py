@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
-
-import typer
 
 import sightline as sl
 from sightline.cli.options import JsonOption, StoreArgument, existing_store
 from sightline.cli.output import console, print_json, print_rows
 from sightline.cli.query_options import (
+    AsOfOption,
+    BetweenOption,
     BoxOption,
     CircleOption,
     KeywordsArgument,
     KOption,
+    LastOption,
+    LimitOption,
     NearOption,
     QueryOption,
     QueryText,
@@ -31,14 +32,10 @@ def search(
     near: NearOption = None,
     k: KOption = None,
     top: TopOption = None,
-    last: Annotated[
-        str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")
-    ] = None,
-    as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="INSTANT", help="Only posts up to this instant.")
-    ] = None,
-    between: Annotated[str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most so many rows (range queries).")] = None,
+    last: LastOption = None,
+    as_of: AsOfOption = None,
+    between: BetweenOption = None,
+    limit: LimitOption = None,
     query: QueryOption = None,
     json: JsonOption = False,
 ) -> None:

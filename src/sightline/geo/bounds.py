@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sightline.geo._kernels import CIRCLE, EARTH_RADIUS_M
 from sightline.geo.region_table import RegionTable
-from sightline.model.regions import Region
+from sightline.model.regions import Box, Region
 from sightline.model.space import Space
 
 Floats = npt.NDArray[np.float64]
@@ -27,6 +27,8 @@ _NEARLY_ALL = 3.0
 
 def pieces(region: Region, space: Space) -> Floats:
     """Pieces of one region: ``float64[p, 4]`` with p of 1 or 2, rows of west, south, east, north."""
+    if isinstance(region, Box) and region.west <= region.east:  # the usual case, a tenth of the time of a table
+        return np.array([[region.west, region.south, region.east, region.north]], np.float64)
     return table_pieces(RegionTable.from_regions([region]), space)[1]
 
 

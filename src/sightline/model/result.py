@@ -25,7 +25,7 @@ class Result:
 
     @property
     def explain(self) -> dict[str, Any] | None:
-        """Segments considered and pruned, candidates, seconds; None for stored results."""
+        """Segments read, left out and why, candidates, microseconds, threads; None for stored results."""
         return self._explain() if callable(self._explain) else self._explain
 
     @property

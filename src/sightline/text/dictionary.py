@@ -78,7 +78,7 @@ class TermDictionary:
     @classmethod
     def from_strings(cls, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> TermDictionary:
         """Terms in the given order; they must be distinct."""
-        made = cls._rows(strings, seed, hash_bits)
+        made = cls.hashed(strings, seed, hash_bits)
         if len(made) and not np.array_equal(made.lookup(made), np.arange(len(made))):
             repeated = int(np.flatnonzero(made.lookup(made) != np.arange(len(made)))[0])
             message = f"terms of a dictionary must be distinct; {made.strings()[repeated].as_py()!r} is repeated"
@@ -86,7 +86,8 @@ class TermDictionary:
         return made
 
     @classmethod
-    def _rows(cls, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int) -> TermDictionary:
+    def hashed(cls, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> TermDictionary:
+        """Strings to be looked up elsewhere; nothing checks that they are distinct."""
         column = strings if isinstance(strings, pa.Array) else pa.array(list(strings), pa.large_string())
         data, offsets = byte_rows(column)
         hashes = np.empty(offsets.size - 1, np.int64)
@@ -109,7 +110,7 @@ class TermDictionary:
 
     def lookup_strings(self, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> I32:
         """Number of each string, -1 where absent; repeats allowed."""
-        return self.lookup(self._rows(strings, seed, hash_bits))
+        return self.lookup(self.hashed(strings, seed, hash_bits))
 
     def take(self, terms: npt.NDArray[np.integer[Any]]) -> TermDictionary:
         """The given terms, in that order."""

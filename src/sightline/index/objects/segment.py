@@ -124,6 +124,10 @@ class Segment:
     @cached_property
     def index(self) -> ObjectReader:
         """The index's reader."""
+        return self.reader()
+
+    def reader(self) -> ObjectReader:
+        """A reader that counts its work on its own; arrays are shared."""
         return object_index(self.meta["index"]).open(self._array, len(self))
 
     @cached_property

@@ -1,0 +1,77 @@
+"""``sightline explain``: how a search is answered."""
+
+from __future__ import annotations
+
+import sightline as sl
+from sightline.cli.options import JsonOption, StoreArgument, existing_store
+from sightline.cli.output import console, print_json, print_rows
+from sightline.cli.query_options import (
+    AsOfOption,
+    BetweenOption,
+    BoxOption,
+    CircleOption,
+    KeywordsArgument,
+    KOption,
+    LastOption,
+    LimitOption,
+    NearOption,
+    QueryOption,
+    QueryText,
+    TopOption,
+    instants,
+)
+
+
+def explain(
+    store: StoreArgument,
+    keywords: KeywordsArgument = None,
+    box: BoxOption = None,
+    circle: CircleOption = None,
+    near: NearOption = None,
+    k: KOption = None,
+    top: TopOption = None,
+    last: LastOption = None,
+    as_of: AsOfOption = None,
+    between: BetweenOption = None,
+    limit: LimitOption = None,
+    query: QueryOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Search, and say what it took: segments read or left out and why, candidates, time.
+
+    The query is run twice and the second run is shown: the first one also opens and checks files.
+
+    Examples:
+
+      sightline explain store "flood AND rescue" --box -95.8,29.5,-95.0,30.1 --last 72h
+
+      sightline explain store "noodle OR ramen" --near 139.70,35.69 -k 5 --json
+    """
+    asked = QueryText(keywords, box, circle, near, k, top, query).build(
+        last=last, as_of=as_of, between=instants(between), limit=limit
+    )
+    with sl.open(existing_store(store)) as engine:
+        engine.explain(asked)
+        said = engine.explain(asked)
+    if json:
+        print_json({"query": asked.to_dict(), **said})
+        return
+    screen = console()
+    screen.print(
+        f"[bold]{said['rows']:,} rows[/] of version {said['version']:,}: {said['searched']:,} of "
+        f"{said['segments']:,} segments read, {said['candidates']:,} candidates looked at"
+    )
+    read, left_out = [], []
+    for segment in said["detail"]:
+        row = {"segment": segment["name"].removeprefix("segment/")[:8], "rows": segment["rows"]}
+        if "pruned" in segment:
+            left_out.append({**row, "by": segment["pruned"], "why": segment["why"]})
+        else:
+            read.append({**row, **{name: segment[name] for name in ("candidates", "found", "microseconds")}})
+    print_rows("read", read)
+    if left_out:
+        counts = ", ".join(f"{count:,} by {why}" for why, count in said["pruned"].items())
+        print_rows(f"left out: {counts}", left_out)
+    phases = ", ".join(f"{phase} {us:,.0f}" for phase, us in said["microseconds"].items())
+    threads = "1 thread" if said["threads"] == 1 else f"{said['threads']} threads"
+    screen.print(f"{said['seconds'] * 1e6:,.0f} µs: {phases}; {threads}", style="dim")
