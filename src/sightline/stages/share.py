@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from queue import Empty, SimpleQueue
 
-ALONE_S = 300e-6  # handing over costs some 50 us, and two threads in Python code hinder each other
+ALONE_S = 1e-3  # a shorter search is mostly Python code, in which two threads only hinder each other
 
 
 def cores() -> int:
