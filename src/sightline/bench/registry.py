@@ -26,6 +26,12 @@ class Bench:
 
 BENCHES: dict[str, Bench] = {
     "tokenise": Bench("sightline.bench.tokenise", "the text kernel against a plain Python tokeniser of the same rules"),
+    "crq": Bench("sightline.bench.crq", "standing range queries: indexes, DuckDB, tantivy, STRtree"),
+    "srq": Bench("sightline.bench.srq", "range search in one segment: DuckDB and tantivy on the same rows"),
+    "skq": Bench("sightline.bench.skq", "nearest search in one segment: DuckDB on the same rows"),
+    "stq": Bench("sightline.bench.stq", "top terms in one segment: DuckDB on the same rows"),
+    "ingest": Bench("sightline.bench.ingest", "writing segments: DuckDB and tantivy with the same posts"),
+    "curves": Bench("sightline.bench.curves", "how cost and memory grow, as JSON and PNG (--out)"),
     "pipeline": Bench("sightline.bench.pipeline", "objects per second end to end against an empty Spark job"),
 }
 

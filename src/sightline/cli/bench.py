@@ -2,42 +2,117 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress
 
 from sightline.bench.registry import BENCHES, run_bench
+from sightline.bench.timing import PROGRESS
 from sightline.cli.options import JsonOption, given
 from sightline.cli.output import console, print_json, print_rows, progress
 
+_COLUMNS = 7  # what a terminal has room for; --json has the rest
+_LISTED = "\n\n".join(f"{name}: {known.about}." for name, known in BENCHES.items())
+
 
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(BENCHES)}.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=_LISTED, show_default=False)],
     quick: Annotated[bool, typer.Option("--quick", help="Less data, under a minute.")] = False,
-    rows: Annotated[int | None, typer.Option("--rows", min=1, help="Posts to measure on.")] = None,
-    queries: Annotated[int | None, typer.Option("--queries", min=0, help="Standing queries (pipeline).")] = None,
-    dataset: Annotated[Path | None, typer.Option("--dataset", help="A Parquet file of posts to use as well.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", min=1, help="Posts to measure on (tokenise).")] = None,
+    queries: Annotated[int | None, typer.Option("--queries", min=0, help="Standing queries, or searches.")] = None,
+    objects: Annotated[int | None, typer.Option("--objects", min=1, help="Posts matched, or indexed.")] = None,
+    subscriptions: Annotated[
+        int | None, typer.Option("--subscriptions", min=1, help="Standing nearest or top-terms queries (ckq, ctq).")
+    ] = None,
+    mix: Annotated[
+        str | None, typer.Option("--mix", help="Keywords: Z as they come, N without the 100 most frequent, or both.")
+    ] = None,
+    area: Annotated[
+        str | None, typer.Option("--area", help="Regions: a fraction of the space, mixed (0.0001 % to 1 %), or both.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Rounds; figures are medians.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the made-up posts and queries.")] = None,
+    dataset: Annotated[Path | None, typer.Option("--dataset", help="A Parquet file of posts to measure on.")] = None,
+    query_sizes: Annotated[
+        str | None, typer.Option("--query-sizes", help="Numbers of standing queries, comma-separated (curves).")
+    ] = None,
+    object_sizes: Annotated[
+        str | None, typer.Option("--object-sizes", help="Numbers of indexed posts, comma-separated (curves).")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for JSON and pictures (curves).")] = None,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Only draw again what the folder's JSON has (curves).")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a benchmark and print its figures, the machine and the commit.
 
+    Every benchmark measures a baseline in the same run on the same rows, and those that compare answers fail when the
+    answers differ. An option that a benchmark does not have is an error. Baselines need the extra "bench".
+
     Examples:
 
-      sightline bench tokenise --quick
+      sightline bench crq --queries 200000 --mix N --area 0.0001
 
-      sightline bench pipeline --queries 200000 --json
+      sightline bench srq --objects 1000000 --json
+
+      sightline bench curves --out curves
     """
-    params = given(quick=quick or None, rows=rows, queries=queries, dataset=dataset)
-    with progress(f"Measuring {name}", quiet=json):
+    params = given(
+        quick=quick or None, rows=rows, queries=queries, objects=objects, subscriptions=subscriptions, mix=mix,
+        area=area, rounds=rounds, seed=seed, dataset=dataset, query_sizes=query_sizes, object_sizes=object_sizes,
+        out=out, redraw=redraw or None,
+    )  # fmt: skip
+    with progress(f"Measuring {name}", quiet=False) as (bar, task), _noted(bar, task):
         result = run_bench(name, params)
     if json:
         print_json(result)
         return
-    print_rows(
-        f"bench {name}", [{"metric": metric, "value": value} for metric, value in result["metrics"].items()], limit=100
-    )
+    _print(name, result)
+
+
+def _print(name: str, result: Mapping[str, Any]) -> None:
+    rows = [{"metric": metric, "value": value} for metric, value in result["metrics"].items()]
+    print_rows(f"bench {name}", rows, limit=100)
+    loads: Mapping[str, Mapping[str, Any]] = result.get("loads", {})
+    if len(loads) > 1:
+        shown = [key for key in next(iter(loads.values())) if key in result["metrics"]][:_COLUMNS]
+        by_load = [{"load": load, **{key: figures.get(key) for key in shown}} for load, figures in loads.items()]
+        print_rows("by load", by_load)
+    for picture in result.get("pictures", ()):
+        console().print(picture, markup=False)
     on = result["machine"]
     console().print(
         f"{on['cpu']}, {on['cores']} cores, {on['memory_gb']} GB, Python {on['python']}", style="dim", markup=False
     )
+
+
+class _Note(logging.Handler):
+    """Shows what a benchmark says beside the bar, or as lines where stderr is no terminal."""
+
+    def __init__(self, bar: Progress, task: Any) -> None:
+        super().__init__(logging.INFO)
+        self._bar, self._task = bar, task
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._bar.disable:
+            console(stderr=True).print(record.getMessage(), style="dim", markup=False)
+        else:
+            self._bar.update(self._task, note=record.getMessage())
+
+
+@contextmanager
+def _noted(bar: Progress, task: Any) -> Iterator[None]:
+    handler, level = _Note(bar, task), PROGRESS.level
+    PROGRESS.addHandler(handler)
+    PROGRESS.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        PROGRESS.removeHandler(handler)
+        PROGRESS.setLevel(level)

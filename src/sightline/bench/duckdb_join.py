@@ -1,0 +1,118 @@
+"""What a user would write in SQL for standing range queries: a join by cell and keyword, in DuckDB.
+
+Queries stand exploded in a table, one row per cell of a grid that the region meets, keyed by cell and rarest keyword.
+A batch of posts lies in a table with its words as lists; one statement explodes it to cell and word, joins, and
+verifies box and remaining keywords. That statement is what is timed, up to the pairs as NumPy arrays, on one thread;
+words are numbered beforehand, which the product has to do in its own time. ``FORMULATIONS`` are several ways to
+say the same. Which one is fastest depends on the load, so :meth:`DuckdbJoin.tune` tries them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.bench.extras import extra
+from sightline.bench.flat_queries import FlatObjects, FlatQueries
+from sightline.bench.timing import seconds
+from sightline.bench.workload import Bounds
+
+__all__ = ["FORMULATIONS", "PLAIN", "DuckdbJoin"]
+
+GRIDS = (32, 64)
+_TERMS = 1 << 24  # keys are cell * _TERMS + word
+_BOX = "lon BETWEEN west AND east AND lat BETWEEN south AND north"
+_REST = "(k2 < 0 OR list_contains(words, k2)) AND (k3 < 0 OR list_contains(words, k3))"
+
+PLAIN = "plain"
+FORMULATIONS: dict[str, str] = {
+    # The obvious one: word lists travel with every exploded row.
+    PLAIN: f"""
+        SELECT o, q FROM (SELECT o, lon, lat, words, {{cell}} * {_TERMS} + unnest(words) AS key FROM objects)
+        JOIN queries USING (key) WHERE {_BOX} AND {_REST}""",
+    # Word lists are fetched for the pairs that pass the box.
+    "late": f"""
+        WITH e AS (SELECT o, lon, lat, {{cell}} * {_TERMS} + unnest(words) AS key FROM objects)
+        SELECT o, q FROM (SELECT o, q, k2, k3 FROM e JOIN queries USING (key) WHERE {_BOX}) JOIN objects USING (o)
+        WHERE {_REST}""",
+    # The same, and pairs with a single keyword never meet the lists.
+    "split": f"""
+        WITH e AS MATERIALIZED (SELECT o, lon, lat, {{cell}} * {_TERMS} + unnest(words) AS key FROM objects),
+        c AS MATERIALIZED (SELECT o, q, k2, k3 FROM e JOIN queries USING (key) WHERE {_BOX})
+        SELECT o, q FROM c WHERE k2 < 0
+        UNION ALL SELECT o, q FROM c JOIN objects USING (o) WHERE k2 >= 0 AND {_REST}""",
+    # Remaining keywords by joins instead of lists.
+    "joins": f"""
+        WITH e AS MATERIALIZED (SELECT o, lon, lat, {{cell}} * {_TERMS} AS cell, unnest(words) AS word FROM objects),
+        c AS MATERIALIZED (SELECT o, q, k2, k3 FROM e JOIN queries ON cell + word = key WHERE {_BOX})
+        SELECT o, q FROM c WHERE k2 < 0
+        UNION ALL SELECT c.o, q FROM c JOIN e ON c.o = e.o AND k2 = e.word WHERE k3 < 0
+        UNION ALL SELECT c.o, q FROM c JOIN e ON c.o = e.o AND k2 = e.word JOIN e f ON c.o = f.o AND k3 = f.word""",
+}
+
+
+class DuckdbJoin:
+    """Queries and a batch of posts in an in-memory database; close it, or use it in a ``with`` statement."""
+
+    def __init__(self, queries: FlatQueries, objects: FlatObjects, bounds: Bounds) -> None:
+        self._db: Any = extra("duckdb").connect(config={"threads": 1})
+        self._bounds = bounds
+        columns = {name: getattr(queries, name) for name in ("west", "south", "east", "north")}
+        words = {f"k{i + 1}": np.ascontiguousarray(queries.words[:, i]) for i in range(queries.words.shape[1])}
+        self._load("raw_queries", pa.table({"q": np.arange(len(queries), dtype=np.int32), **words, **columns}))
+        posts = {"o": pa.array(np.arange(len(objects), dtype=np.int32)), "lon": objects.lon, "lat": objects.lat}
+        self._load("objects", pa.table({**posts, "words": objects.lists()}))
+        self.grid, self.formulation = GRIDS[0], PLAIN
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+
+    def tune(self, grids: Sequence[int] = GRIDS) -> dict[str, float]:
+        """Try every formulation on every grid and keep the fastest; returns the best seconds of each formulation."""
+        best: dict[str, tuple[float, int]] = {}
+        for grid in grids:
+            self._explode(grid)
+            for name in FORMULATIONS:
+                taken = min(seconds(lambda n=name: self.pairs(n)) for _ in range(2))  # type: ignore[misc]
+                best[name] = min(best.get(name, (np.inf, 0)), (taken, grid))
+        self.formulation = min(best, key=lambda name: best[name])
+        self._explode(best[self.formulation][1])
+        return {name: taken for name, (taken, _) in best.items()}
+
+    def pairs(self, formulation: str | None = None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Rows of posts and of queries that match."""
+        cell = f"({self._cell('lon', 0)} * {self.grid} + {self._cell('lat', 1)})"
+        sql = FORMULATIONS[formulation or self.formulation].format(cell=cell)
+        found = self._db.execute(sql).fetchnumpy()
+        return found["o"], found["q"]
+
+    def _explode(self, grid: int) -> None:
+        self.grid = grid
+        spans = [
+            f"LATERAL (SELECT unnest(range({self._cell(low, axis)}, {self._cell(high, axis)} + 1)) AS c{axis}) s{axis}"
+            for axis, (low, high) in enumerate((("west", "east"), ("south", "north")))
+        ]
+        self._db.execute(
+            f"CREATE OR REPLACE TABLE queries AS SELECT (c0 * {grid} + c1) * {_TERMS} + k1 AS key, q, k2, k3, "
+            f"west, south, east, north FROM raw_queries, {', '.join(spans)}"
+        )
+
+    def _cell(self, column: str, axis: int) -> str:
+        low, high = self._bounds[axis], self._bounds[axis + 2]
+        cell = f"floor(({column} - {low!r}) * {self.grid / (high - low)!r})"
+        return f"greatest(0, least({self.grid - 1}, {cell}))::BIGINT"
+
+    def _load(self, name: str, table: pa.Table) -> None:
+        self._db.register("arrow_rows", table)
+        self._db.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_rows")
+        self._db.unregister("arrow_rows")

@@ -1,0 +1,103 @@
+"""Top terms of a region over one segment: microseconds per query against DuckDB on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sightline.bench.duckdb_postings import DuckdbWords
+from sightline.bench.loads import name_of_area, two_sets
+from sightline.bench.segments import Asked, Indexed, asked_of, indexed, searcher_over
+from sightline.bench.summary import ENGINE, OURS, Board
+from sightline.bench.timing import PROGRESS, per_query, rounded
+from sightline.bench.workload import range_queries
+from sightline.index.arrays import I64
+from sightline.model.queries import TopTermsQuery
+from sightline.model.regions import Box
+from sightline.model.space import Space
+from sightline.model.time import MAX_US, MIN_US
+from sightline.stages.search import Searcher
+
+SIZES = (1e-6, 1e-4, 1e-3, 1e-2)
+TUNED_ON = 3  # queries of each size on which DuckDB's table is chosen
+
+
+def run(
+    objects: int = 5_000_000,
+    queries: int = 200,
+    k: int = 10,
+    seed: int = 7,
+    dataset: Path | None = None,
+    quick: bool = False,
+) -> dict[str, Any]:
+    """Measure ``queries`` regions of every size; ``metrics`` are over all of them.
+
+    Raises
+    ------
+    AssertionError
+        The answers differ; terms, counts and order are compared.
+    """
+    if quick:
+        objects, queries = min(objects, 50_000), min(queries, 20)
+    posts = two_sets(objects, 20 * queries, seed, dataset)
+    built = indexed(posts.objects)
+    PROGRESS.info("loading DuckDB")
+    duckdb = DuckdbWords(built.objects)
+    board = Board()
+    with searcher_over(posts.objects) as (searcher, engine_rows):
+        for size in SIZES:
+            PROGRESS.info(name_of_area(size))
+            table = range_queries(posts.source, 2 * queries + 20, "Z", size, seed, posts.bounds, (1, 1))
+            asked = asked_of(table, built.segment, queries)
+            duckdb.tune([query.box.tolist() for query in asked[:TUNED_ON]])
+            contestants = _contestants(built, asked, duckdb, searcher, k)
+            times = per_query(contestants, range(len(asked)))
+            board.add(name_of_area(size), times, duckdb_table=duckdb.statement)
+    duckdb.close()
+    return {
+        "params": {
+            "objects": len(posts.objects), "queries": queries, "k": k, "seed": seed,
+            "dataset": None if dataset is None else str(dataset), "engine_rows": engine_rows,
+        },
+        "metrics": board.metrics() | rounded(built.figures),
+        "loads": board.loads,
+    }  # fmt: skip
+
+
+def _contestants(
+    built: Indexed, asked: list[Asked], duckdb: DuckdbWords, searcher: Searcher, k: int
+) -> dict[str, Callable[[int], object]]:
+    """Who answers query i, after comparing what they answer."""
+    boxes = [query.pieces for query in asked]
+    regions = [Box(*query.box.tolist()) for query in asked]
+    strings = built.segment.dictionary.strings()
+
+    def ours(i: int) -> list[tuple[str, int]]:
+        terms, counts = _counted(built, boxes[i], regions[i], k)
+        named = zip(strings.take(terms).to_pylist(), counts.tolist(), strict=True)
+        return sorted(named, key=lambda pair: (-pair[1], pair[0].encode()))[:k]
+
+    def theirs(i: int) -> list[tuple[str, int]]:
+        return duckdb.top(asked[i].box.tolist(), k)
+
+    for i in range(len(asked)):
+        if ours(i) != theirs(i):
+            message = f"DuckDB disagrees on region {i}: {theirs(i)} instead of {ours(i)}"
+            raise AssertionError(message)
+    queries = [TopTermsQuery(region, k) for region in regions]
+    return {OURS: ours, "duckdb": theirs, ENGINE: lambda i: searcher.answer(queries[i])}
+
+
+def _counted(built: Indexed, pieces: Any, region: Box, k: int) -> tuple[I64, I64]:
+    """Terms and counts, of at least the k most frequent and all that equal the last of them."""
+    reader: Any = built.segment.index
+    if hasattr(reader, "top_terms"):
+        best = reader.top_terms(pieces, MIN_US, MAX_US, region, Space(), k)
+        return best.terms, best.counts
+    counts = reader.term_counts(pieces, MIN_US, MAX_US, region, Space())
+    least = max(1, int(np.partition(counts, counts.size - k)[counts.size - k]) if counts.size > k else 1)
+    terms = np.flatnonzero(counts >= least)
+    return terms, counts[terms]
