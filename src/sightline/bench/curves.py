@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sightline.bench import curves_plot
 from sightline.bench.crq import block_of, compare_indexes
 from sightline.bench.extras import extra
-from sightline.bench.segments import Indexed, asked_of, committed, indexed
+from sightline.bench.segments import Indexed, asked_of, committed, indexed, knows
 from sightline.bench.timing import PROGRESS, latency, per_query, rounded
 from sightline.bench.workload import MIXES, along_curve, posts, range_queries, taken
 from sightline.index.registry import DEFAULT_OBJECTS, DEFAULT_STANDING
@@ -124,7 +125,8 @@ def _search(n: int, queries: int, seed: int) -> dict[str, Any]:
     }
     for size in SIZES:
         table = range_queries(source, 2 * queries + 20, "Z", size, seed, keywords=(1, 1))
-        asked = [asked_of(table, one.segment, queries) for one in built]
+        known = np.all([knows(one.segment, table) for one in built], axis=0)
+        asked = [asked_of(table.filter(pa.array(known)), one.segment, queries) for one in built]
         readers = [one.segment.index for one in built]
 
         def ours(i: int, readers: list[Any] = readers, asked: list[Any] = asked) -> int:
@@ -134,7 +136,7 @@ def _search(n: int, queries: int, seed: int) -> dict[str, Any]:
                 found += reader.range([(query.terms, ())], query.pieces, MIN_US, MAX_US).size
             return found
 
-        count = min(map(len, asked))
+        count = len(asked[0])
         times = per_query({"ours": ours}, range(count))["ours"]
         point |= {f"{size:g}": {"mean_us": latency(times).mean_us, "p99_us": latency(times).p99_us,
                                 "results": sum(map(ours, range(count))) / count}}  # fmt: skip

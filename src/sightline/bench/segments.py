@@ -15,7 +15,7 @@ import pyarrow as pa
 from sightline.bench.timing import PROGRESS, bytes_of, seconds
 from sightline.bench.workload import HASH_SEED, table_of, taken
 from sightline.geo.curve import curve_keys
-from sightline.index.arrays import F64, I64, frozen
+from sightline.index.arrays import F64, I64, Flag, frozen
 from sightline.index.objects.segment import Segment, build_segment
 from sightline.index.protocol import ObjectColumns
 from sightline.index.registry import DEFAULT_OBJECTS, object_index
@@ -27,7 +27,8 @@ from sightline.stages.tables import Target
 from sightline.store.store import Store
 
 __all__ = [
-    "ENGINE_ROWS", "Asked", "Indexed", "asked_of", "committed", "indexed", "rows_of", "same_rows", "searcher_over",
+    "ENGINE_ROWS", "Asked", "Indexed", "asked_of", "committed", "indexed", "knows", "rows_of", "same_rows",
+    "searcher_over",
 ]  # fmt: skip
 
 ENGINE_ROWS = 1_000_000  # a store of more takes minutes to write
@@ -83,19 +84,24 @@ def indexed(objects: ObjectColumns) -> Indexed:
     return Indexed(segment, segment.objects(), segment.table["id"].combine_chunks(), figures)
 
 
+def knows(segment: Segment, table: pa.Table) -> Flag:
+    """Which queries of a table have only words that occur in the segment."""
+    column = table["keywords"].combine_chunks()
+    absent = segment.dictionary.lookup_strings(column.flatten(), HASH_SEED) < 0
+    ends = column.offsets.to_numpy()
+    missing: Flag = np.diff(np.concatenate(([0], np.cumsum(absent)))[ends - ends[0]]) > 0
+    return ~missing
+
+
 def asked_of(table: pa.Table, segment: Segment, n: int) -> list[Asked]:
     """The first ``n`` queries whose words the segment knows; the others have no answer and cost nothing."""
-    column = table["keywords"].combine_chunks()
-    numbers = segment.dictionary.lookup_strings(column.flatten(), HASH_SEED).tolist()
-    ends = column.offsets.to_pylist()
-    words = column.flatten().to_pylist()
+    table = table.filter(pa.array(knows(segment, table))).slice(0, n)
     boxes = np.column_stack([table[edge].to_numpy() for edge in ("west", "south", "east", "north")])
-    found = []
-    for row in range(table.num_rows):
-        terms = numbers[ends[row] : ends[row + 1]]
-        if -1 not in terms:
-            found.append(Asked(terms, boxes[row], words[ends[row] : ends[row + 1]]))
-    return found[:n]
+    words: list[list[str]] = table["keywords"].to_pylist()
+    return [
+        Asked(segment.dictionary.lookup_strings(some, HASH_SEED).tolist(), box, some)
+        for some, box in zip(words, boxes, strict=True)
+    ]
 
 
 def committed(path: Path, parts: Iterable[ObjectColumns]) -> Store:
