@@ -63,7 +63,7 @@ def test_version() -> None:
         (["generate", "posts.xls"], ".parquet"),
         (["generate", "posts.parquet", "--locations", "moon"], "moon"),
         (["generate", "no/such/folder/posts.parquet"], "no/such/folder"),
-        (["bench", "quantum"], "tokenise, pipeline"),
+        (["bench", "quantum"], "tokenise, crq"),
         (["bench", "tokenise", "--queries", "5"], "queries"),
         (["load", "store", "posts.csv", "--column", "id"], "NAME=VALUE"),
         (["run", "store"], "--format"),

@@ -52,7 +52,7 @@ def run(
             PROGRESS.info("%d keywords", count)
             table = range_queries(posts.source, 2 * queries + 20, "Z", 1e-4, seed, posts.bounds, (count, count))
             asked = asked_of(table, built.segment, queries)
-            contestants = _contestants(built, asked, duckdb, searcher, k)
+            contestants = _contestants(built, asked, duckdb, searcher, engine_rows, k)
             board.add(f"{count} kw", per_query(contestants, range(len(asked))))
     duckdb.close()
     return {
@@ -66,7 +66,7 @@ def run(
 
 
 def _contestants(
-    built: Indexed, asked: list[Asked], duckdb: DuckdbPostings, searcher: Searcher, k: int
+    built: Indexed, asked: list[Asked], duckdb: DuckdbPostings, searcher: Searcher, rows_searched: int, k: int
 ) -> dict[str, Callable[[int], object]]:
     """Who answers query i, after comparing what they answer."""
     reader, space = built.segment.index, Space()
@@ -86,4 +86,10 @@ def _contestants(
             message = f"DuckDB disagrees on query {i}: {other_rows.size} rows instead of {rows.size}"
             raise AssertionError(message)
     queries = [NearestQuery(all_of(query.words), query.at, k) for query in asked]
+    if rows_searched == len(built.objects):
+        for i, query in enumerate(queries):
+            answered = np.rint(searcher.answer(query)[0]["distance_m"].to_numpy() * 1000)
+            if not np.array_equal(answered, np.sort(ours(i)[1])[:k]):
+                message = f"the engine disagrees on query {i}"
+                raise AssertionError(message)
     return {OURS: ours, "duckdb": theirs, ENGINE: lambda i: searcher.answer(queries[i])}
