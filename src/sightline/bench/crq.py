@@ -124,7 +124,7 @@ def compare_indexes(block: QueryBlock, objects: ObjectColumns, rounds: int) -> d
     expected = default.match(some)
     for name in names[1:]:
         found = indexes[name].match(some)
-        same_pairs(name, expected, found.object, found.query, np.arange(sample.size))
+        same_pairs(name, expected, found.object, found.query)
     PROGRESS.info("matching")
     calls = {name: _match_all(index, objects) for name, index in indexes.items()}
     taken_s = interleaved(calls, rounds)
@@ -144,9 +144,7 @@ def compare_indexes(block: QueryBlock, objects: ObjectColumns, rounds: int) -> d
     }
 
 
-def _baselines(
-    load: Load, block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: int
-) -> dict[str, Any]:
+def _baselines(load: Load, block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: int) -> dict[str, Any]:
     """DuckDB, tantivy and the tree of rectangles, and what they are compared with, with the same queries."""
     PROGRESS.info("%s: baselines with %s queries", load.name, f"{len(block):,}")
     figures = _duckdb(block, objects, bounds, rounds)
@@ -181,8 +179,8 @@ def _duckdb(block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: i
     expected = indexes[DEFAULT_STANDING].match(objects)
     with DuckdbJoin(flat_queries(block), flat_objects(objects, block), bounds) as join:
         tried = join.tune()
-        same_pairs("DuckDB", expected, *join.pairs(), np.arange(len(objects)))
-        same_pairs("DuckDB, plainly,", expected, *join.pairs(PLAIN), np.arange(len(objects)))
+        same_pairs("DuckDB", expected, *join.pairs())
+        same_pairs("DuckDB, plainly,", expected, *join.pairs(PLAIN))
         contestants: dict[str, Callable[[], object]] = {n: _match_all(i, objects) for n, i in indexes.items()}
         times = interleaved({**contestants, "duckdb": join.pairs, "plain": lambda: join.pairs(PLAIN)}, rounds)
         return {

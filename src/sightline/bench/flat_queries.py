@@ -77,19 +77,19 @@ def pair_keys(rows: npt.NDArray[np.integer], queries: npt.NDArray[np.integer]) -
     return np.sort(rows.astype(np.int64) << 32 | queries.astype(np.int64))
 
 
-def same_pairs(name: str, expected: MatchPairs, rows: npt.ArrayLike, queries: npt.ArrayLike, sample: I64) -> None:
-    """Check a contestant's pairs of some posts against the default index's.
+def same_pairs(
+    name: str, expected: MatchPairs, rows: npt.ArrayLike, queries: npt.ArrayLike, sample: I64 | None = None
+) -> None:
+    """Check a contestant's pairs, of some posts or of all, against the default index's.
 
     Raises
     ------
     AssertionError
         They differ: a figure of this run would compare different work.
     """
-    asked = np.isin(expected.object, sample)
+    asked = slice(None) if sample is None else np.isin(expected.object, sample)
     wanted = pair_keys(expected.object[asked], expected.query[asked])
-    found_rows, found_queries = np.asarray(rows, np.int64), np.asarray(queries, np.int64)
-    asked = np.isin(found_rows, sample)
-    found = pair_keys(found_rows[asked], found_queries[asked])
+    found = pair_keys(np.asarray(rows, np.int64), np.asarray(queries, np.int64))
     if not np.array_equal(wanted, found):
         missing, extra = np.setdiff1d(wanted, found).size, np.setdiff1d(found, wanted).size
         message = f"{name} disagrees with the default index: {missing} pairs missing, {extra} more, of {wanted.size}"
