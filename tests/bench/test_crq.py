@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sightline.bench import crq
-from sightline.bench.duckdb_join import FORMULATIONS, DuckdbJoin
+from sightline.bench.duckdb_join import FORMULATIONS, Choice, DuckdbJoin
 from sightline.bench.flat_queries import FlatObjects, FlatQueries, flat_objects, flat_queries
 from sightline.bench.registry import run_bench
 from sightline.bench.reverse_indexes import RectangleTree, TantivyReverse, pairs_of
@@ -66,6 +66,20 @@ def test_a_smaller_set_for_slow_baselines(monkeypatch: pytest.MonkeyPatch) -> No
     assert asked == [100]
     assert result["params"]["baseline_queries"] == 100
     assert result["params"]["duckdb_queries"] == 100  # 400 are too many for the join
+
+
+def test_the_join_with_all_queries_takes_what_was_fastest_with_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crq, "BASELINE_QUERIES", 100)
+    tuned: list[int] = []
+    tune = DuckdbJoin.tune
+    monkeypatch.setattr(DuckdbJoin, "tune", lambda self: (tuned.append(1), tune(self))[1])
+    used: list[Choice] = []
+    use = DuckdbJoin.use
+    monkeypatch.setattr(DuckdbJoin, "use", lambda self, choice: (used.append(choice), use(self, choice))[1])
+    result = run_bench("crq", {**SMALL, "mix": "Z", "area": "mixed"})
+    assert (len(tuned), len(used)) == (1, 2)
+    assert used[0] == used[1]
+    assert result["metrics"]["duckdb_formulation"].startswith(used[0].formulation)
 
 
 def test_an_index_that_loses_a_pair_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sightline.bench.duckdb_join import PLAIN, DuckdbJoin
+from sightline.bench.duckdb_join import PLAIN, Choice, DuckdbJoin
 from sightline.bench.flat_queries import flat_objects, flat_queries, same_pairs
 from sightline.bench.loads import Load, Posts, loads_of, two_sets
 from sightline.bench.reverse_indexes import RectangleTree, TantivyReverse, pairs_of
@@ -90,10 +90,10 @@ def _load(load: Load, posts: Posts, queries: int, rounds: int, seed: int) -> dic
     block = block_of(range_queries(posts.source, queries, load.mix, load.area, seed, posts.bounds))
     figures = compare_indexes(block, posts.objects, rounds)
     small = block if queries <= BASELINE_QUERIES else block.take(np.arange(BASELINE_QUERIES))
-    small_figures = _baselines(load, small, posts.objects, posts.bounds, rounds)
+    small_figures, choice = _baselines(load, small, posts.objects, posts.bounds, rounds)
     if BASELINE_QUERIES < queries <= DUCKDB_QUERIES:
         PROGRESS.info("%s: DuckDB with all queries", load.name)
-        whole = _duckdb(block, posts.objects, posts.bounds, rounds)
+        whole, _ = _duckdb(block, posts.objects, posts.bounds, rounds, choice)
         # What anchors the baseline, gi2 against it, stays that of the smaller set.
         small_figures |= {name: figure for name, figure in whole.items() if not name.startswith("gi2_")}
     return rounded(figures | small_figures | _delta(block))
@@ -144,10 +144,12 @@ def compare_indexes(block: QueryBlock, objects: ObjectColumns, rounds: int) -> d
     }
 
 
-def _baselines(load: Load, block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: int) -> dict[str, Any]:
+def _baselines(
+    load: Load, block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: int
+) -> tuple[dict[str, Any], Choice]:
     """DuckDB, tantivy and the tree of rectangles, and what they are compared with, with the same queries."""
     PROGRESS.info("%s: baselines with %s queries", load.name, f"{len(block):,}")
-    figures = _duckdb(block, objects, bounds, rounds)
+    figures, choice = _duckdb(block, objects, bounds, rounds)
     index = _built(block, DEFAULT_STANDING)[DEFAULT_STANDING]
     expected = index.match(objects)
     queries, flat = flat_queries(block), flat_objects(objects, block)
@@ -170,15 +172,21 @@ def _baselines(load: Load, block: QueryBlock, objects: ObjectColumns, bounds: Bo
         **{f"ratio_{name}": ours / rate for name, rate in rates.items()},
         **{f"{name}_objects_per_s": rate for name, rate in rates.items()},
         "objects_per_s_at_baseline": ours,
-    }
+    }, choice
 
 
-def _duckdb(block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: int) -> dict[str, Any]:
-    """The join in DuckDB against the default index and gi2, on the same block."""
+def _duckdb(
+    block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: int, choice: Choice | None = None
+) -> tuple[dict[str, Any], Choice]:
+    """The join in DuckDB against the default index and gi2, on the same block; without a choice all are tried."""
     indexes = _built(block, *dict.fromkeys((DEFAULT_STANDING, "gi2")))
     expected = indexes[DEFAULT_STANDING].match(objects)
     with DuckdbJoin(flat_queries(block), flat_objects(objects, block), bounds) as join:
-        tried = join.tune()
+        tried = {}
+        if choice is None:
+            tried = {"duckdb_tried": {n: round(len(objects) / taken_s) for n, taken_s in join.tune().items()}}
+        else:
+            join.use(choice)
         same_pairs("DuckDB", expected, *join.pairs())
         same_pairs("DuckDB, plainly,", expected, *join.pairs(PLAIN))
         contestants: dict[str, Callable[[], object]] = {n: _match_all(i, objects) for n, i in indexes.items()}
@@ -190,9 +198,9 @@ def _duckdb(block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: i
             "gi2_ratio_duckdb_plain": times["plain"] / times["gi2"],
             "duckdb_objects_per_s": len(objects) / times["duckdb"],
             "duckdb_plain_objects_per_s": len(objects) / times["plain"],
-            "duckdb_formulation": f"{join.formulation} {join.grid}x{join.grid}",
-            "duckdb_tried": {name: round(len(objects) / taken_s) for name, taken_s in tried.items()},
-        }
+            "duckdb_formulation": f"{join.choice.formulation} {join.choice.grid}x{join.choice.grid}",
+            **tried,
+        }, join.choice
 
 
 def _delta(block: QueryBlock) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from sightline.bench.flat_queries import FlatObjects, FlatQueries
 from sightline.bench.timing import seconds
 from sightline.bench.workload import Bounds
 
-__all__ = ["FORMULATIONS", "PLAIN", "DuckdbJoin"]
+__all__ = ["FORMULATIONS", "PLAIN", "Choice", "DuckdbJoin"]
 
 GRIDS = (32, 64)
 _TWICE_S = 1.0  # a trial shorter than this is made twice
@@ -57,6 +57,13 @@ FORMULATIONS: dict[str, str] = {
 }
 
 
+class Choice(NamedTuple):
+    """A formulation, and the cells along each side of the grid."""
+
+    formulation: str
+    grid: int
+
+
 class DuckdbJoin:
     """Queries and a batch of posts in an in-memory database; close it, or use it in a ``with`` statement."""
 
@@ -68,7 +75,7 @@ class DuckdbJoin:
         self._load("raw_queries", pa.table({"q": np.arange(len(queries), dtype=np.int32), **words, **columns}))
         posts = {"o": pa.array(np.arange(len(objects), dtype=np.int32)), "lon": objects.lon, "lat": objects.lat}
         self._load("objects", pa.table({**posts, "words": objects.lists()}))
-        self.grid, self.formulation = GRIDS[0], PLAIN
+        self.choice = Choice(PLAIN, GRIDS[0])
 
     def __enter__(self) -> Self:
         return self
@@ -88,19 +95,24 @@ class DuckdbJoin:
                 if taken < _TWICE_S:
                     taken = min(taken, seconds(lambda n=name: self.pairs(n)))  # type: ignore[misc]
                 best[name] = min(best.get(name, (np.inf, 0)), (taken, grid))
-        self.formulation = min(best, key=lambda name: best[name])
-        self._explode(best[self.formulation][1])
+        fastest = min(best, key=lambda name: best[name])
+        self.use(Choice(fastest, best[fastest][1]))
         return {name: taken for name, (taken, _) in best.items()}
+
+    def use(self, choice: Choice) -> None:
+        """Take what another set of queries was fastest with."""
+        self.choice = choice
+        self._explode(choice.grid)
 
     def pairs(self, formulation: str | None = None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Rows of posts and of queries that match."""
-        cell = f"({self._cell('lon', 0)} * {self.grid} + {self._cell('lat', 1)})"
-        sql = FORMULATIONS[formulation or self.formulation].format(cell=cell)
+        cell = f"({self._cell('lon', 0)} * {self.choice.grid} + {self._cell('lat', 1)})"
+        sql = FORMULATIONS[formulation or self.choice.formulation].format(cell=cell)
         found = self._db.execute(sql).fetchnumpy()
         return found["o"], found["q"]
 
     def _explode(self, grid: int) -> None:
-        self.grid = grid
+        self.choice = self.choice._replace(grid=grid)
         spans = [
             f"LATERAL (SELECT unnest(range({self._cell(low, axis)}, {self._cell(high, axis)} + 1)) AS c{axis}) s{axis}"
             for axis, (low, high) in enumerate((("west", "east"), ("south", "north")))
@@ -112,8 +124,9 @@ class DuckdbJoin:
 
     def _cell(self, column: str, axis: int) -> str:
         low, high = self._bounds[axis], self._bounds[axis + 2]
-        cell = f"floor(({column} - {low!r}) * {self.grid / (high - low)!r})"
-        return f"greatest(0, least({self.grid - 1}, {cell}))::BIGINT"
+        grid = self.choice.grid
+        cell = f"floor(({column} - {low!r}) * {grid / (high - low)!r})"
+        return f"greatest(0, least({grid - 1}, {cell}))::BIGINT"
 
     def _load(self, name: str, table: pa.Table) -> None:
         self._db.register("arrow_rows", table)
