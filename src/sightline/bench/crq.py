@@ -28,7 +28,7 @@ from sightline.model.config import StoreConfig
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 
-BASELINE_QUERIES = 200_000  # tantivy and the tree of rectangles take minutes to build with more
+BASELINE_QUERIES = 200_000  # for tantivy and the tree of rectangles, which are built query by query from Python
 DUCKDB_QUERIES = 1_000_000
 DELTA_QUERIES = 50_000
 TANTIVY_POSTS, TREE_POSTS, CHECKED_POSTS = 300, 100, 2_000
