@@ -4,7 +4,8 @@ Queries stand exploded in a table, one row per cell of a grid that the region me
 A batch of posts lies in a table with its words as lists; one statement explodes it to cell and word, joins, and
 verifies box and remaining keywords. That statement is what is timed, up to the pairs as NumPy arrays, on one thread;
 words are numbered beforehand, which the product has to do in its own time. ``FORMULATIONS`` are several ways to
-say the same. Which one is fastest depends on the load, so :meth:`DuckdbJoin.tune` tries them.
+say the same: the plain one is what one writes first, the others are what an expert arrives at. Which one is fastest
+depends on the load, so :meth:`DuckdbJoin.tune` tries them, and both the plain one and the fastest are reported.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ FORMULATIONS: dict[str, str] = {
     # The obvious one: word lists travel with every exploded row.
     PLAIN: f"""
         SELECT o, q FROM (SELECT o, lon, lat, words, {{cell}} * {_TERMS} + unnest(words) AS key FROM objects)
-        JOIN queries USING (key) WHERE {_BOX} AND {_REST}""",
+        JOIN {{queries}} USING (key) WHERE {_BOX} AND {_REST}""",
     # Word lists are fetched for the pairs that pass the box.
     "late": f"""
         WITH e AS (SELECT o, lon, lat, {{cell}} * {_TERMS} + unnest(words) AS key FROM objects)
-        SELECT o, q FROM (SELECT o, q, k2, k3 FROM e JOIN queries USING (key) WHERE {_BOX}) JOIN objects USING (o)
+        SELECT o, q FROM (SELECT o, q, k2, k3 FROM e JOIN {{queries}} USING (key) WHERE {_BOX}) JOIN objects USING (o)
         WHERE {_REST}""",
     # The same, and pairs with a single keyword never meet the lists.
     "split": f"""
         WITH e AS MATERIALIZED (SELECT o, lon, lat, {{cell}} * {_TERMS} + unnest(words) AS key FROM objects),
-        c AS MATERIALIZED (SELECT o, q, k2, k3 FROM e JOIN queries USING (key) WHERE {_BOX})
+        c AS MATERIALIZED (SELECT o, q, k2, k3 FROM e JOIN {{queries}} USING (key) WHERE {_BOX})
         SELECT o, q FROM c WHERE k2 < 0
         UNION ALL SELECT o, q FROM c JOIN objects USING (o) WHERE k2 >= 0 AND {_REST}""",
     # Remaining keywords by joins instead of lists.
     "joins": f"""
         WITH e AS MATERIALIZED (SELECT o, lon, lat, {{cell}} * {_TERMS} AS cell, unnest(words) AS word FROM objects),
-        c AS MATERIALIZED (SELECT o, q, k2, k3 FROM e JOIN queries ON cell + word = key WHERE {_BOX})
+        c AS MATERIALIZED (SELECT o, q, k2, k3 FROM e JOIN {{queries}} ON cell + word = key WHERE {_BOX})
         SELECT o, q FROM c WHERE k2 < 0
         UNION ALL SELECT c.o, q FROM c JOIN e ON c.o = e.o AND k2 = e.word WHERE k3 < 0
         UNION ALL SELECT c.o, q FROM c JOIN e ON c.o = e.o AND k2 = e.word JOIN e f ON c.o = f.o AND k3 = f.word""",
@@ -75,7 +76,8 @@ class DuckdbJoin:
         self._load("raw_queries", pa.table({"q": np.arange(len(queries), dtype=np.int32), **words, **columns}))
         posts = {"o": pa.array(np.arange(len(objects), dtype=np.int32)), "lon": objects.lon, "lat": objects.lat}
         self._load("objects", pa.table({**posts, "words": objects.lists()}))
-        self.choice = Choice(PLAIN, GRIDS[0])
+        self._grids: set[int] = set()
+        self.plain = self.choice = Choice(PLAIN, GRIDS[0])
 
     def __enter__(self) -> Self:
         return self
@@ -86,45 +88,47 @@ class DuckdbJoin:
         self._db.close()
 
     def tune(self, grids: Sequence[int] = GRIDS) -> dict[str, float]:
-        """Try every formulation on every grid and keep the fastest; returns the best seconds of each formulation."""
+        """Try every formulation on every grid; keep the fastest, and the plain one's better grid.
+
+        Returns the best seconds of each formulation.
+        """
         best: dict[str, tuple[float, int]] = {}
         for grid in grids:
-            self._explode(grid)
             for name in FORMULATIONS:
-                taken = seconds(lambda n=name: self.pairs(n))  # type: ignore[misc]
+                tried = Choice(name, grid)
+                taken = seconds(lambda t=tried: self.pairs(t))  # type: ignore[misc]
                 if taken < _TWICE_S:
-                    taken = min(taken, seconds(lambda n=name: self.pairs(n)))  # type: ignore[misc]
+                    taken = min(taken, seconds(lambda t=tried: self.pairs(t)))  # type: ignore[misc]
                 best[name] = min(best.get(name, (np.inf, 0)), (taken, grid))
         fastest = min(best, key=lambda name: best[name])
-        self.use(Choice(fastest, best[fastest][1]))
+        self.choice, self.plain = Choice(fastest, best[fastest][1]), Choice(PLAIN, best[PLAIN][1])
         return {name: taken for name, (taken, _) in best.items()}
 
-    def use(self, choice: Choice) -> None:
-        """Take what another set of queries was fastest with."""
-        self.choice = choice
-        self._explode(choice.grid)
-
-    def pairs(self, formulation: str | None = None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def pairs(self, choice: Choice | None = None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Rows of posts and of queries that match."""
-        cell = f"({self._cell('lon', 0)} * {self.choice.grid} + {self._cell('lat', 1)})"
-        sql = FORMULATIONS[formulation or self.choice.formulation].format(cell=cell)
-        found = self._db.execute(sql).fetchnumpy()
+        formulation, grid = choice or self.choice
+        self._explode(grid)
+        cell = f"({self._cell('lon', 0, grid)} * {grid} + {self._cell('lat', 1, grid)})"
+        found = self._db.execute(FORMULATIONS[formulation].format(cell=cell, queries=f"queries_{grid}")).fetchnumpy()
         return found["o"], found["q"]
 
     def _explode(self, grid: int) -> None:
-        self.choice = self.choice._replace(grid=grid)
+        """The queries in the cells of a grid, made once; it is not part of the time of a batch."""
+        if grid in self._grids:
+            return
         spans = [
-            f"LATERAL (SELECT unnest(range({self._cell(low, axis)}, {self._cell(high, axis)} + 1)) AS c{axis}) s{axis}"
+            f"LATERAL (SELECT unnest(range({self._cell(low, axis, grid)}, {self._cell(high, axis, grid)} + 1)) "
+            f"AS c{axis}) s{axis}"
             for axis, (low, high) in enumerate((("west", "east"), ("south", "north")))
         ]
         self._db.execute(
-            f"CREATE OR REPLACE TABLE queries AS SELECT (c0 * {grid} + c1) * {_TERMS} + k1 AS key, q, k2, k3, "
+            f"CREATE TABLE queries_{grid} AS SELECT (c0 * {grid} + c1) * {_TERMS} + k1 AS key, q, k2, k3, "
             f"west, south, east, north FROM raw_queries, {', '.join(spans)}"
         )
+        self._grids.add(grid)
 
-    def _cell(self, column: str, axis: int) -> str:
+    def _cell(self, column: str, axis: int, grid: int) -> str:
         low, high = self._bounds[axis], self._bounds[axis + 2]
-        grid = self.choice.grid
         cell = f"floor(({column} - {low!r}) * {grid / (high - low)!r})"
         return f"greatest(0, least({grid - 1}, {cell}))::BIGINT"
 

@@ -32,6 +32,7 @@ BENCHES: dict[str, Bench] = {
     "stq": Bench("sightline.bench.stq", "top terms in one segment: DuckDB on the same rows"),
     "ingest": Bench("sightline.bench.ingest", "writing segments: DuckDB and tantivy with the same posts"),
     "curves": Bench("sightline.bench.curves", "how cost and memory grow, as JSON and PNG (--out)"),
+    "cold_start": Bench("sightline.bench.cold_start", "a worker process from nothing to its first answers"),
     "pipeline": Bench("sightline.bench.pipeline", "objects per second end to end against an empty Spark job"),
 }
 
