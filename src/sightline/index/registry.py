@@ -9,6 +9,8 @@ from sightline.index.objects.postings import PostingsIndex
 from sightline.index.objects.rtree import RTreeIndex
 from sightline.index.objects.scan import ScanObjects
 from sightline.index.protocol import NearestIndex, ObjectIndex, StandingIndex
+from sightline.index.standing.delta import DeltaIndex
+from sightline.index.standing.fast import FastIndex
 from sightline.index.standing.gi2 import Gi2Index
 from sightline.index.standing.inverted import InvertedIndex
 from sightline.index.standing.scan import ScanNearest, ScanStanding
@@ -19,7 +21,9 @@ __all__ = [
     "STANDING_INDEXES", "nearest_index", "object_index", "standing_index",
 ]
 
-STANDING_INDEXES: dict[str, type[StandingIndex]] = {"gi2": Gi2Index, "scan": ScanStanding}
+STANDING_INDEXES: dict[str, type[StandingIndex]] = {
+    "delta": DeltaIndex, "fast": FastIndex, "gi2": Gi2Index, "scan": ScanStanding,
+}
 NEAREST_INDEXES: dict[str, type[NearestIndex]] = {"inverted": InvertedIndex, "scan": ScanNearest}
 OBJECT_INDEXES: dict[str, type[ObjectIndex]] = {
     "grid": GridIndex, "postings": PostingsIndex, "rtree": RTreeIndex, "scan": ScanObjects,

@@ -3,6 +3,7 @@
 * :mod:`block`: many queries as flat arrays, from objects (:mod:`bulk`) or from a table, with compiled
   :mod:`keywords`.
 * :mod:`gi2`: range queries; :mod:`inverted`: nearest queries; :mod:`scan`: the reference of both.
+* :mod:`fast`: range queries, in a :mod:`pyramid`; :mod:`delta`: the same, mutable, for those registered since the base.
 * :mod:`panes`: which windows of a top-terms query share which counts.
 
 An object's terms are translated into the block's once per distinct term; kernels then work on dense ids.

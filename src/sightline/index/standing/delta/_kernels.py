@@ -1,0 +1,166 @@
+"""Kernels of the delta; conventions are those of :mod:`sightline.index.standing._kernels`, but for the wildcard.
+
+The delta's dictionary grows, so "the id after the last" would move: here term 0 is the wildcard, and term ``t`` of the
+dictionary is ``t + 1``. ``remap`` takes a term that no query has to 0; the loops leave it out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sightline.index.arrays import F64, I32, I64, U8
+from sightline.index.standing._kernels import Batch, Conjuncts, holds
+from sightline.index.standing.pyramid._kernels import (
+    DEEPEST,
+    STEP,
+    TERM_BITS,
+    box_cells,
+    cell_code,
+    fine_cell,
+    own_level,
+    pair_key,
+    pair_slot,
+)
+from sightline.jit import kernel
+
+WILDCARD = 0
+MOST_CELLS = 4  # copies of a piece; with 2 a mixed load of 50 k looked at 2.2 times the entries
+
+
+class DeltaArrays(NamedTuple):
+    """Chained table: ``slots`` maps (cell, term) to the newest of its entries, each entry names the one before it."""
+
+    grid: F64  # x0, y0, finest cells per unit in x, in y
+    levels: U8  # per term: bit l is set where the term keys entries of pyramid level l
+    slots: I64  # [m, 2] key, newest entry; key -1 is empty
+    boxes: F64  # [e, 4] west, south, east, north
+    entries: I32  # [e, 5] second term, third term, list to verify (-1: none), query, next entry (-1: last)
+    alive: U8  # per query: 0 once it was deleted
+
+
+@kernel
+def delta_copies(conj_query: I32, piece_offsets: I64, piece_box: F64, grid: F64) -> int:
+    """Entries that a block needs: one per conjunct, piece and met cell."""
+    total = 0
+    for c in range(conj_query.shape[0]):
+        q = conj_query[c]
+        for p in range(piece_offsets[q], piece_offsets[q + 1]):
+            x1, x2, y1, y2 = box_cells(piece_box[p], grid)
+            shift = STEP * (DEEPEST - own_level(x1, x2, y1, y2, MOST_CELLS))
+            total += ((x2 >> shift) - (x1 >> shift) + 1) * ((y2 >> shift) - (y1 >> shift) + 1)
+    return total
+
+
+@kernel
+def delta_insert(delta: DeltaArrays, used: I64, conj_query: I32, piece_offsets: I64, piece_box: F64, terms: I32,
+                 verify: I32, shared: U8, first_query: int) -> None:
+    """Chain the entries of a block; there is room. ``used`` counts entries and keys."""
+    e, keys = used[0], used[1]
+    for c in range(conj_query.shape[0]):
+        row = conj_query[c]
+        q = row + first_query
+        term = terms[c, 0]
+        for p in range(piece_offsets[row], piece_offsets[row + 1]):
+            x1, x2, y1, y2 = box_cells(piece_box[p], delta.grid)
+            level = own_level(x1, x2, y1, y2, MOST_CELLS)
+            shift = STEP * (DEEPEST - level)
+            delta.levels[term] |= np.uint8(1 << level)
+            for y in range(y1 >> shift, (y2 >> shift) + 1):
+                for x in range(x1 >> shift, (x2 >> shift) + 1):
+                    cell = cell_code(level, x << shift, y << shift)
+                    slot = pair_slot(delta.slots, cell, term)
+                    if delta.slots[slot, 0] < 0:
+                        delta.slots[slot, 0] = pair_key(cell, term)
+                        delta.slots[slot, 1] = -1
+                        keys += 1
+                    for j in range(4):
+                        delta.boxes[e, j] = piece_box[p, j]
+                    delta.entries[e, 0], delta.entries[e, 1] = terms[c, 1], terms[c, 2]
+                    delta.entries[e, 2] = verify[c]
+                    # A negative query asks for the duplicate check.
+                    delta.entries[e, 3] = -q - 1 if shared[row] else q
+                    delta.entries[e, 4] = delta.slots[slot, 1]
+                    delta.slots[slot, 1] = e
+                    e += 1
+    used[0], used[1] = e, keys
+
+
+@kernel
+def delta_rehash(old: I64, new: I64) -> None:
+    """Enter all keys of a table into a larger, empty one."""
+    for i in range(old.shape[0]):
+        key = old[i, 0]
+        if key >= 0:
+            slot = pair_slot(new, key >> TERM_BITS, key & ((1 << TERM_BITS) - 1))
+            new[slot, 0], new[slot, 1] = key, old[i, 1]
+
+
+@kernel
+def delta_match(delta: DeltaArrays, lists: Conjuncts, batch: Batch, first: int, present: U8, stamp: I32,
+                out_object: I32, out_query: I32) -> tuple[int, int, int]:
+    """Match objects ``first``.. against all queries: (row to resume at, pairs written, entries looked at)."""
+    rows, room = batch.lon.shape[0], out_query.shape[0]
+    levels, slots, boxes, entries = delta.levels, delta.slots, delta.boxes, delta.entries
+    n, looked = 0, 0
+    for i in range(first, rows):
+        before = n
+        lo, hi = batch.offsets[i], batch.offsets[i + 1]
+        lon, lat = batch.lon[i], batch.lat[i]
+        for j in range(lo, hi):
+            present[batch.remap[batch.ids[j]]] = 1
+        x, y = fine_cell(lon, delta.grid[0], delta.grid[2]), fine_cell(lat, delta.grid[1], delta.grid[3])
+        full = False
+        for j in range(lo, hi + 1):
+            t = WILDCARD
+            if j < hi:
+                t = batch.remap[batch.ids[j]]
+                if t == WILDCARD:
+                    continue
+            mask = np.int64(levels[t])
+            level = -1
+            while mask != 0 and not full:
+                level += 1
+                here = mask & 1
+                mask >>= 1
+                if here == 0:
+                    continue
+                slot = pair_slot(slots, cell_code(level, x, y), t)
+                if slots[slot, 0] < 0:
+                    continue
+                after = slots[slot, 1]
+                while after >= 0:
+                    e = after
+                    after = np.int64(entries[e, 4])
+                    looked += 1
+                    if present[entries[e, 0]] & present[entries[e, 1]] == 0:
+                        continue
+                    if lon < boxes[e, 0] or lon > boxes[e, 2] or lat < boxes[e, 1] or lat > boxes[e, 3]:
+                        continue
+                    if entries[e, 2] >= 0 and not holds(entries[e, 2], lists, present):
+                        continue
+                    q = entries[e, 3]
+                    if q < 0:
+                        q = -q - 1
+                        if stamp[q] == i:
+                            continue
+                        stamp[q] = i
+                    if delta.alive[q] == 0:
+                        continue
+                    if n == room:
+                        full = True
+                        break
+                    out_object[n] = i
+                    out_query[n] = q
+                    n += 1
+            if full:
+                break
+        for j in range(lo, hi):
+            present[batch.remap[batch.ids[j]]] = 0
+        present[WILDCARD] = 1
+        if full:
+            # The pair that found no room may have stamped its query already; so may the ones taken back.
+            stamp[:] = -1
+            return i, before, looked
+    return rows, n, looked
