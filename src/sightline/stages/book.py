@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -111,6 +112,17 @@ class SubscriptionBook:
     def active(self, id_: str) -> int | None:
         """The number an id stands under, None when it does not stand."""
         return next((num for num in reversed(self.numbers(id_)) if self._dropped_at[num] == NEVER), None)
+
+    def standing(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers that some ids stand under; those that do not stand are left out."""
+        asked = pa.array(ids, pa.string())
+        found: dict[str, int] = {}
+        for part in self._parts:
+            stands = self._dropped_at[part.first_num : part.first_num + len(part.block.num)] == NEVER
+            rows = np.flatnonzero(stands & pc.is_in(part.block.ids, value_set=asked).to_numpy(zero_copy_only=False))
+            names = part.block.ids.take(pa.array(rows)).to_pylist()
+            found.update(zip(names, (rows + part.first_num).tolist(), strict=True))
+        return found
 
     def taken(self, ids: pa.Array) -> list[str]:
         """Those of some ids that stand already."""

@@ -1,46 +1,36 @@
 """Subscriptions compiled for the workers: one base, and a small delta over it.
 
 The driver compiles before a batch whose plan includes new control entries. A base holds everything that stood when it
-was made; what was registered since goes into a delta that is rebuilt when it changes, what was dropped since into a
-list that is subtracted. When delta or drops outgrow a share of the base, a new base is made. All of it can be made
+was made; what was registered since goes into a delta (:mod:`~sightline.stages.recent`), what was dropped since into a
+list that is subtracted. When delta or drops outgrow a share of the base, a new base is made in the background while
+batches go on with the old one; the first plan that finds it ready takes it, with a delta of what came in the meantime.
+Only a plan that adds more than the whole base makes a base at once: inserting would take as long.
+
+What stands is decided by the control position of a plan alone, never by which base answers. All of it can be made
 again from the control log, so none of it is named by the commit log; the sweep is told to keep it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.registry import DEFAULT_NEAREST, DEFAULT_OBJECTS, DEFAULT_STANDING
-from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS, QueryBlock
 from sightline.partition import Routing
+from sightline.stages.background import Background
 from sightline.stages.book import SubscriptionBook
-from sightline.stages.standing import NEAREST, RANGE, TOP_TERMS, WINDOWS, write_compiled
-from sightline.store.array_file import write_array_file
-from sightline.store.files import new_name
+from sightline.stages.compiled_files import CompiledFiles, Indexes, Layers, stack
+from sightline.stages.recent import Recent
 from sightline.store.store import Store
 
-KIND_NUMBERS = {RANGE: KIND_RANGE, NEAREST: KIND_NEAREST, TOP_TERMS: KIND_TOP_TERMS}
+__all__ = ["CompiledSet", "Compiler", "Indexes", "Layers"]
+
 MIN_DELTA = 4096  # a delta of this size costs less than rebuilding any base
 DELTA_SHARE = 8  # a delta larger than base / 8 is folded in
-FOLDER = "compiled"
-
-Layers = dict[str, list[list[str]]]  # kind -> worker -> files
-
-
-@dataclass(frozen=True)
-class Indexes:
-    """Registered names of the indexes a pipeline uses."""
-
-    range: str = DEFAULT_STANDING
-    nearest: str = DEFAULT_NEAREST
-    objects: str = DEFAULT_OBJECTS
 
 
 @dataclass(frozen=True)
@@ -59,8 +49,11 @@ class CompiledSet:
 
 
 @dataclass(frozen=True)
-class _Layer:
+class _Base:
+    """Everything that stood at a control position, compiled for the routing of an epoch."""
+
     control: int
+    epoch: int
     size: int
     files: Layers
 
@@ -70,98 +63,100 @@ class Compiler:
 
     def __init__(self, store: Store, book: SubscriptionBook, indexes: Indexes) -> None:
         self._store, self._book = store, book
-        # The merge stage only reads the windows of its subscriptions: it needs no index over them.
-        self._index_of = {RANGE: indexes.range, NEAREST: indexes.nearest, TOP_TERMS: indexes.range, WINDOWS: "scan"}
-        self._epoch = -1
-        self._base: _Layer | None = None
-        self._delta: _Layer | None = None
+        self._files = CompiledFiles(store, indexes)
+        self._base: _Base | None = None
+        self._recent: Recent | None = None
+        self._merge: Background[_Base] | None = None
         self._set = CompiledSet()
-        self._at = -2  # control position of _set
+        self._at = (-2, -1)  # control position and epoch of _set
         self._retired: list[str] = []
+        self._lock = threading.Lock()  # the sweep asks for names from its own thread
 
     def names(self) -> list[str]:
-        """Files in use, which a sweep must keep."""
-        return [*self._set.names(), *self._retired]
+        """Files in use or about to be, which a sweep must keep; those of a base in the making are too young for it."""
+        with self._lock:
+            names = [*self._set.names(), *self._retired]
+            if self._base is not None:
+                names += CompiledSet(self._base.files).names()
+            if self._merge is not None and self._merge.done:
+                with contextlib.suppress(Exception):  # a failed merge is the next plan's to report
+                    names += CompiledSet(self._merge.result().files).names()
+            return names
 
     def at(self, control: int, epoch: int, routing: Routing) -> CompiledSet:
-        """Everything that stands at a control position, compiled for a routing."""
-        if (control, epoch) == (self._at, self._epoch):
+        """Everything that stands at a control position, compiled for a routing.
+
+        Raises what went wrong in a merge that ended since the last call; the call after that begins anew.
+        """
+        with self._lock:
+            swapped = self._take_merged(control, epoch)
+            if (control, epoch) == self._at and not swapped:
+                return self._set
+            before = list(self._set.names())
+            base = self._base_for(control, epoch, routing)
+            recent = self._recent_for(base, control, routing)
+            dropped = self._book.dropped_between(base.control, control)
+            layers = stack(base.files, recent.layers(), routing.workers)
+            self._set = CompiledSet(layers, self._files.write_dropped(dropped) if len(dropped) else None)
+            self._at = control, epoch
+            kept = set(self._set.names())
+            self._retired += [name for name in before if name not in kept]
+            if self._merge is None and max(recent.size, len(dropped)) > max(MIN_DELTA, base.size // DELTA_SHARE):
+                self._merge = self._start_merge(control, epoch, routing)
             return self._set
-        before = list(self._set.names())
-        if self._base is None or epoch != self._epoch or control < self._base.control or self._outgrown(control):
-            live = self._book.live(control)
-            self._base, self._delta = _Layer(control, len(live), self._write(live, routing)), None
-        base = self._base
-        added = self._added(control)
-        if self._delta is None or self._delta.control != control:
-            self._delta = _Layer(control, len(added), self._write(added, routing)) if len(added) else None
-        dropped = self._book.dropped_between(base.control, control)
-        layers = _stack(base.files, self._delta.files if self._delta else {}, routing.workers)
-        self._set = CompiledSet(layers, self._write_dropped(dropped) if len(dropped) else None)
-        self._at, self._epoch = control, epoch
-        self._retired += [name for name in before if name not in set(self._set.names())]
-        return self._set
+
+    def close(self) -> None:
+        """Wait for a merge in hand: after this no thread writes. The next plan, if there is one, takes its result."""
+        merge = self._merge
+        if merge is not None:
+            merge.wait()
 
     def discard_retired(self) -> None:
         """Remove files of earlier sets; processes that have them mapped keep their pages."""
-        for name in self._retired:
-            with contextlib.suppress(FileNotFoundError):
-                self._store.data_path(name).unlink()
-        self._retired.clear()
+        with self._lock:
+            for name in self._retired:
+                with contextlib.suppress(FileNotFoundError):
+                    self._store.data_path(name).unlink()
+            self._retired.clear()
 
-    def _added(self, control: int) -> npt.NDArray[np.int64]:
-        assert self._base is not None
+    def _take_merged(self, control: int, epoch: int) -> bool:
+        """Put a base that is ready in the place of the old one, if the plan is not from before it."""
+        if self._merge is None or not self._merge.done:
+            return False
+        merge, self._merge = self._merge, None
+        base = merge.result()
+        older = self._base is not None and base.control <= self._base.control
+        if base.epoch != epoch or base.control > control or older:
+            self._retired += CompiledSet(base.files).names()
+            return False
+        self._base, self._recent = base, None
+        return True
+
+    def _base_for(self, control: int, epoch: int, routing: Routing) -> _Base:
+        """The base to start from; made at once if there is none that fits, or none worth adding to."""
+        base = self._base
+        if base is None or base.epoch != epoch or control < base.control or self._overtaken(base, control):
+            base = self._make(control, epoch, routing, self._book.live(control))
+            self._base, self._recent = base, None
+        return base
+
+    def _overtaken(self, base: _Base, control: int) -> bool:
+        """Whether more was registered since the last plan than the base holds."""
+        known = base.control if self._recent is None else self._recent.control
+        return self._book.next_num_at(control) - self._book.next_num_at(known) > max(MIN_DELTA, base.size)
+
+    def _recent_for(self, base: _Base, control: int, routing: Routing) -> Recent:
+        recent, self._recent = self._recent, None  # a failure on the way leaves none
+        if recent is None or recent.control > control:
+            recent = Recent(base.control, self._book, self._files, routing)
+        recent.advance(control)
+        self._recent = recent
+        return recent
+
+    def _start_merge(self, control: int, epoch: int, routing: Routing) -> Background[_Base]:
         live = self._book.live(control)
-        return live[live >= self._book.next_num_at(self._base.control)]
+        return Background("sightline-merge", lambda: self._make(control, epoch, routing, live))
 
-    def _outgrown(self, control: int) -> bool:
-        assert self._base is not None
-        allowed = max(MIN_DELTA, self._base.size // DELTA_SHARE)
-        dropped = self._book.dropped_between(self._base.control, control)
-        return len(self._added(control)) > allowed or len(dropped) > allowed
-
-    def _write(self, nums: npt.NDArray[np.int64], routing: Routing) -> Layers:
-        if len(nums) == 0:
-            return {}
-        block = self._book.block(nums)
-        layers: Layers = {}
-        for kind, number in KIND_NUMBERS.items():
-            rows = np.flatnonzero(block.kind == number)
-            if len(rows) == 0:
-                continue
-            mine = block if len(rows) == len(block) else block.take(rows)
-            routes = routing.route_queries(mine)
-            bounds = np.searchsorted(routes.worker, np.arange(routing.workers + 1))
-            layers[kind] = [
-                [self._write_one(kind, mine.take(routes.query[low:high]))] if high > low else []
-                for low, high in pairwise(bounds)
-            ]
-            if kind == TOP_TERMS:
-                layers[WINDOWS] = [[self._write_one(WINDOWS, mine)]]
-        return layers
-
-    def _write_one(self, kind: str, block: QueryBlock) -> str:
-        name, path = self._fresh()
-        write_compiled(path, kind, self._index_of[kind], block, self._store.config.space)
-        return name
-
-    def _write_dropped(self, nums: npt.NDArray[np.int64]) -> str:
-        name, path = self._fresh()
-        write_array_file(path, {"num": nums}, {}, durable=False)
-        return name
-
-    def _fresh(self) -> tuple[str, Path]:
-        name = new_name(FOLDER)
-        path = self._store.data_path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return name, path
-
-
-def _stack(base: Layers, delta: Layers, workers: int) -> Layers:
-    """Base and delta files side by side."""
-    out: Layers = {}
-    for kind in {**base, **delta}:
-        width = 1 if kind == WINDOWS else workers
-        empty: list[list[str]] = [[] for _ in range(width)]
-        out[kind] = [a + b for a, b in zip(base.get(kind, empty), delta.get(kind, empty), strict=True)]
-    return out
+    def _make(self, control: int, epoch: int, routing: Routing, live: npt.NDArray[np.int64]) -> _Base:
+        files = self._files.build(self._book.block(live), routing) if len(live) else {}
+        return _Base(control, epoch, len(live), files)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 
 from sightline.model.errors import SightlineError
+from sightline.stages.background import give_way
 from sightline.stages.batch import Batches
 from sightline.stages.compact import Compaction
 from sightline.store.sweep import sweep
 
-NICE = 10
 SWEEP_EVERY = 256  # commits between sweeps
 
 
@@ -36,7 +34,8 @@ class Maintenance:
             self._thread.start()
 
     def stop(self) -> None:
-        """Finish the merge in hand and end; the caller still holds the pipeline lock."""
+        """Finish the merges in hand and end; the caller still holds the pipeline lock."""
+        self._batches.compiler.close()
         if self._thread is not None:
             self._stopping.set()
             self._wanted.set()
@@ -44,8 +43,7 @@ class Maintenance:
             self._thread = None
 
     def _loop(self) -> None:
-        if sys.platform == "linux":  # the one system where a thread has a priority of its own: merging gives way
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        give_way()
         while not self._stopping.is_set():
             self._wanted.wait()
             self._wanted.clear()

@@ -83,13 +83,13 @@ class Registry:
 
         def check() -> None:
             self._book.refresh()
-            found = {id_: self._book.active(id_) for id_ in ids}
-            unknown = [id_ for id_, num in found.items() if num is None]
+            found = self._book.standing(ids)
+            unknown = [id_ for id_ in ids if id_ not in found]
             if unknown:
                 raise UnknownSubscription(
                     "no subscription has this id", value=unknown[0], hint="subscriptions() lists them"
                 )
-            nums[:] = [num for num in found.values() if num is not None]
+            nums[:] = [found[id_] for id_ in dict.fromkeys(ids)]
 
         check()
         body: dict[str, Any] = {"nums": nums}

@@ -64,12 +64,12 @@ def warm() -> bool:
             store = Store.create(Path(folder) / name, StoreConfig(workers=2, partitioner=name), durable=False)
             batches = Batches(store)
             batches.ensure_epoch(name, 2)
-            said = [
-                {"id": str(i), "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
-                for i, query in enumerate(queries)
-            ]
-            store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
             for number in range(2):
+                said = [  # the first time they become a base, the second time a delta
+                    {"id": f"{number} {i}", "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
+                    for i, query in enumerate(queries)
+                ]
+                store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
                 batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
             Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
             searcher = Searcher(store)
