@@ -22,7 +22,7 @@ def run(folder: str) -> None:
             deployment.registry.subscribe(query, f"s{i}", None, None, False)
         for batch in range(3):
             for i in range(20):
-                late = sl.RangeQuery(f"{WORDS[i % 7]} NOT calm", sl.Box(i, 0, i + 1, 1))
+                late = sl.RangeQuery(f"{WORDS[i % 7]} NOT drill", sl.Box(i, 0, i + 1, 1))
                 deployment.registry.subscribe(late, f"late {batch} {i}", None, None, False)
             deployment.feed([
                 {"id": str(i), "lon": LONS[i % 7], "lat": LATS[i % 5], "ts_us": (60 * batch + i) * SECOND,

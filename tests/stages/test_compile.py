@@ -21,6 +21,7 @@ from sightline.index.standing.gi2 import Gi2Index
 from sightline.stages import compile as compiling
 from sightline.stages.compile import Indexes
 from sightline.stages.job import Job
+from sightline.stages.maintain import Maintenance
 from sightline.stages.standing import RANGE, Lifetimes, open_compiled
 from sightline.testing import StandingOracle
 from tests.stages import worlds
@@ -154,6 +155,24 @@ def test_batches_go_on_while_a_base_is_merged(tmp_path, counted):
         assert matches(deployment, "b0") == ["o1"]
         assert matches(deployment, "b4") == ["o1", "o2", "o3", "o4", "o5"]
         assert matches(deployment, "c") == ["o2", "o3", "o4", "o5"]
+
+
+def test_ending_a_run_waits_for_the_merge(tmp_path, counted):
+    with deployed(tmp_path) as deployment:
+        for i in range(5):
+            subscribe(deployment, f"s{i}")
+        deployment.feed([row(0)])
+        counted.go.clear()
+        deployment.registry.unsubscribe([f"s{i}" for i in range(5)])
+        subscribe(deployment, "last")
+        deployment.feed([row(1)])
+        ending = threading.Thread(target=Maintenance(deployment.batches).stop)
+        ending.start()
+        ending.join(0.2)
+        assert ending.is_alive()
+        counted.go.set()
+        ending.join()
+        assert ("merge", 1) in counted.builds
 
 
 def test_drops_alone_start_a_merge(tmp_path, counted):
