@@ -13,6 +13,7 @@ from sightline.index.standing.delta import DeltaIndex
 from sightline.index.standing.fast import FastIndex
 from sightline.index.standing.gi2 import Gi2Index
 from sightline.index.standing.inverted import InvertedIndex
+from sightline.index.standing.levels import LevelsIndex
 from sightline.index.standing.scan import ScanNearest, ScanStanding
 from sightline.model.errors import UnknownPlugin
 
@@ -22,14 +23,14 @@ __all__ = [
 ]
 
 STANDING_INDEXES: dict[str, type[StandingIndex]] = {
-    "delta": DeltaIndex, "fast": FastIndex, "gi2": Gi2Index, "scan": ScanStanding,
+    "delta": DeltaIndex, "fast": FastIndex, "gi2": Gi2Index, "levels": LevelsIndex, "scan": ScanStanding,
 }
 NEAREST_INDEXES: dict[str, type[NearestIndex]] = {"inverted": InvertedIndex, "scan": ScanNearest}
 OBJECT_INDEXES: dict[str, type[ObjectIndex]] = {
     "grid": GridIndex, "postings": PostingsIndex, "rtree": RTreeIndex, "scan": ScanObjects,
 }
 
-DEFAULT_STANDING, DEFAULT_NEAREST, DEFAULT_OBJECTS = "gi2", "inverted", "postings"
+DEFAULT_STANDING, DEFAULT_NEAREST, DEFAULT_OBJECTS = "levels", "inverted", "postings"
 
 T = TypeVar("T")
 

@@ -42,12 +42,87 @@ class Batch(NamedTuple):
     remap: I32
 
 
+class Exact(NamedTuple):
+    """What a candidate is checked against when its inlined entry cannot decide."""
+
+    box: F64  # [p, 4] pieces of the regions as given: west, south, east, north
+    first: I32  # [n + 1] first piece of each query; empty where every query has one
+    lists: Conjuncts  # of the conjuncts that the three terms of an entry do not tell in full
+
+
+class Posted(NamedTuple):
+    """Conjuncts and pieces of a block as a build kernel spreads them over cells."""
+
+    conj_query: I32  # complemented where the query has several entries
+    terms: I32  # [c, 3] rarest, second, third (or wildcard + 1 + verified conjunct)
+    piece_offsets: I64
+    box: I32  # [p, 4] quantised pieces
+
+
+class Scratch(NamedTuple):
+    """Marks of the object in hand."""
+
+    present: U8  # per term of the block
+    stamp: I32  # per query that has several entries: 1 + the latest object it matched
+    alive: U8  # per query 0 if it was dropped; empty: all stand
+
+
 @kernel
 def slot_hash(key: int) -> int:
     """Mix of a non-negative key below 2**60 that never leaves int64 (so plain Python computes the same)."""
     h = key ^ (key >> 29)
     h = (h & 0x7FFFFFFF) * 0x5BD1E995
     return (h ^ (h >> 31)) >> 7
+
+
+@kernel
+def quantise(x: float, origin: float, scale: float) -> int:
+    """Whole number of 31 bits that grows with ``x``: two places that differ in it are in that order exactly."""
+    v = (x - origin) * scale
+    if v <= 0.0:
+        return 0
+    if v >= 2147483647.0:
+        return 2147483647
+    return int(v)
+
+
+@kernel
+def quantise_boxes(box: F64, grid: F64, out: I32) -> None:
+    """All pieces as whole numbers; ``grid`` is origin and scale, x before y."""
+    for p in range(box.shape[0]):
+        for k in range(4):
+            out[p, k] = quantise(box[p, k], grid[k & 1], grid[2 + (k & 1)])
+
+
+@kernel
+def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, exact: Exact,
+             scratch: Scratch) -> int:
+    """Row of the query that object ``i`` matches and has not matched before, or -1.
+
+    The caller has found the inlined terms present and the point inside the quantised box; ``tie``: on its edge.
+    ``query`` is complemented if it has several entries; ``third`` beyond the wildcard names a conjunct to verify.
+    """
+    q = query if query >= 0 else -query - 1
+    if tie:
+        lo = q if exact.first.shape[0] == 0 else exact.first[q]
+        hi = q + 1 if exact.first.shape[0] == 0 else exact.first[q + 1]
+        # Any piece will do: they are one region, and the query is reported once.
+        inside = False
+        for p in range(lo, hi):
+            inside |= ((exact.box[p, 0] <= lon) & (lon <= exact.box[p, 2])
+                       & (exact.box[p, 1] <= lat) & (lat <= exact.box[p, 3]))
+        if not inside:
+            return -1
+    wildcard = scratch.present.shape[0] - 1
+    if third > wildcard and not holds(third - wildcard - 1, exact.lists, scratch.present):
+        return -1
+    if scratch.alive.shape[0] != 0 and scratch.alive[q] == 0:
+        return -1
+    if query < 0:
+        if scratch.stamp[q] == i + 1:
+            return -1
+        scratch.stamp[q] = i + 1
+    return q
 
 
 @kernel

@@ -56,11 +56,13 @@ class _Scan:
 class ScanStanding(_Scan):
     """Reference of :class:`~sightline.index.protocol.StandingIndex`."""
 
-    def match(self, objects: ObjectColumns) -> MatchPairs:
+    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
         """All pairs, each once."""
+        stands = np.ones(len(self._block), np.bool_) if alive is None else np.asarray(alive, np.bool_)
         rows: list[I32] = [np.empty(0, np.int32)]
         queries: list[I32] = [np.empty(0, np.int32)]
         for i, found in self._keyword_pairs(objects):
+            found = found[stands[found]]
             lon, lat = np.full(found.size, objects.lon[i]), np.full(found.size, objects.lat[i])
             found = found[inside_pairs(self._block.regions, self._space, found, lon, lat)]
             rows.append(np.full(found.size, i, np.int32))
