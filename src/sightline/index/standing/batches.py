@@ -29,7 +29,7 @@ def object_batch(objects: ObjectColumns, dictionary: TermDictionary) -> Batch:
 
 
 def collect_pairs(run: Run, rows: int, room: int) -> MatchPairs:
-    """Run a kernel over all rows with buffers that grow: at least twofold, or to what the rows so far foretell.
+    """Run a kernel over all rows with buffers that grow to what the rows so far foretell, 2 to 16 times.
 
     Most batches copy their pairs once, from the first small buffer; memory that was foretold and not touched is
     never made real.
@@ -40,7 +40,7 @@ def collect_pairs(run: Run, rows: int, room: int) -> MatchPairs:
         first, n, entries = run(first, n, *out)
         looked += entries
         if first < rows:
-            room = max(2 * room, int(1.25 * n * (rows / max(first, 1))))
+            room = min(max(2 * room, int(1.25 * n * (rows / max(first, 1)))), 16 * room)
             grown = np.empty(room, np.int32), np.empty(room, np.int32)
             for old, new in zip(out, grown, strict=True):
                 new[:n] = old[:n]

@@ -77,16 +77,23 @@ def levels_census(posted: Posted, step: int, weight: F64, crowd_depth: int, sums
 
 
 @kernel
+def clipped(v: int, cell: int, depth: int) -> int:
+    """A quantised coordinate inside a cell, that of the nearer edge if it is outside."""
+    w = v >> (17 - depth)
+    return min(max(w - (cell << 14), 0), FINE)
+
+
+@kernel
 def levels_spread(posted: Posted, level_of: I32, depths: I32, bases: I64, wildcard: int, keys: I64,
-                  source: I32) -> int:
-    """Number of entries; their keys and (conjunct, piece) are written if ``keys`` has room for any.
+                  raw: I32) -> int:
+    """Number of entries; their keys and they themselves are written if ``keys`` has room for any.
 
     A key is cell number, term, and whether the term is all there is to check; ``level_of[depth]`` is the level used
     for a depth, ``bases`` the first cell number of each level.
     """
     n = 0
     write = keys.shape[0] > 0
-    stride = np.int64(wildcard + 1)
+    stride, box = np.int64(wildcard + 1), posted.box
     for c in range(posted.conj_query.shape[0]):
         q = posted.conj_query[c]
         q = q if q >= 0 else -q - 1
@@ -104,7 +111,11 @@ def levels_spread(posted: Posted, level_of: I32, depths: I32, bases: I64, wildca
                     for x in range(x1, x2 + 1):
                         cell = bases[level] + (y << depth) + x
                         keys[k] = (cell * stride + term) * 2 + single
-                        source[k, 0], source[k, 1] = c, p
+                        east, north = clipped(box[p, 2], x, depth), clipped(box[p, 3], y, depth)
+                        raw[k, 0] = clipped(box[p, 0], x, depth) | (clipped(box[p, 1], y, depth) << 15)
+                        raw[k, 1] = (FINE - east) | ((FINE - north) << 15)
+                        raw[k, 2] = -1 if single else posted.terms[c, 1]
+                        raw[k, 3], raw[k, 4] = posted.terms[c, 2], posted.conj_query[c]
                         k += 1
             n += (x2 - x1 + 1) * (y2 - y1 + 1)
     return n
@@ -132,22 +143,16 @@ def place(hashed: int, size: int) -> int:
 
 
 @kernel
-def clipped(v: int, cell: int, depth: int) -> int:
-    """A quantised coordinate inside a cell, that of the nearer edge if it is outside."""
-    w = v >> (17 - depth)
-    return min(max(w - (cell << 14), 0), FINE)
-
-
-@kernel
-def levels_fill(order: I64, ordered: I64, source: I32, posted: Posted, bases: I64, index: LevelArrays) -> None:
-    """Write entries, slots, cells and gates; ``ordered`` are the sorted keys."""
+def levels_fill(order: I64, ordered: I64, raw: I32, bases: I64, index: LevelArrays) -> None:
+    """Put the entries in order, mark the ends of runs, and write slots, cells and gates; ``ordered``: sorted keys."""
     stride = np.int64(index.gate.shape[0])
     n = order.shape[0]
     first_slot, i = 0, 0
     while i < n:
         cell = (ordered[i] >> 1) // stride
+        beyond = (cell + 1) * stride * 2
         terms, end = 0, i
-        while end < n and (ordered[end] >> 1) // stride == cell:
+        while end < n and ordered[end] < beyond:
             if end == i or ordered[end] >> 1 != ordered[end - 1] >> 1:
                 terms += 1
             end += 1
@@ -159,25 +164,19 @@ def levels_fill(order: I64, ordered: I64, source: I32, posted: Posted, bases: I6
         level = 0
         while level + 1 < bases.shape[0] and bases[level + 1] <= cell:
             level += 1
-        depth = int(index.depths[level])
-        cx, cy = (cell - bases[level]) & ((1 << depth) - 1), (cell - bases[level]) >> depth
         while i < end:
-            term = (ordered[i] >> 1) % stride
+            run = ordered[i] >> 1
+            term = run - cell * stride
             at = place(term, size)
             while index.slots[first_slot + at] >= 0:
                 at = at + 1 if at + 1 < size else 0
             index.slots[first_slot + at] = (np.int64(i) << 30) | term
             index.gate[term] |= 1 << level
-            run = ordered[i] >> 1
             while i < end and ordered[i] >> 1 == run:
-                c, p = source[order[i], 0], source[order[i], 1]
-                box = posted.box
-                index.entries[i, 0] = clipped(box[p, 0], cx, depth) | (clipped(box[p, 1], cy, depth) << 15)
-                far = (FINE - clipped(box[p, 2], cx, depth)) | ((FINE - clipped(box[p, 3], cy, depth)) << 15)
-                index.entries[i, 2] = -1 if ordered[i] & 1 else posted.terms[c, 1]
-                index.entries[i, 3], index.entries[i, 4] = posted.terms[c, 2], posted.conj_query[c]
+                for k in range(5):
+                    index.entries[i, k] = raw[order[i], k]
                 i += 1
-                index.entries[i - 1, 1] = far if i < end and ordered[i] >> 1 == run else far | LAST
+            index.entries[i - 1, 1] |= LAST
         first_slot += size
 
 

@@ -62,9 +62,9 @@ class LevelsIndex:
         depths = frozen(choice.depths, np.int32)
         bases = frozen(np.concatenate([[0], np.cumsum(4 ** depths[:-1].astype(np.int64))]), np.int64)
         how = table, frozen(choice.level_of, np.int32), depths, bases, wildcard
-        copies = _kernels.levels_spread(*how, np.empty(0, np.int64), np.empty((0, 2), np.int32))
-        keys, source = np.empty(copies, np.int64), np.empty((copies, 2), np.int32)
-        _kernels.levels_spread(*how, keys, source)
+        copies = _kernels.levels_spread(*how, np.empty(0, np.int64), np.empty((0, 5), np.int32))
+        keys, raw = np.empty(copies, np.int64), np.empty((copies, 5), np.int32)
+        _kernels.levels_spread(*how, keys, raw)
         order = frozen(sort_order(keys), np.int64)
         ordered = frozen(keys[order], np.int64)
         cells, slots = _kernels.levels_count(ordered, wildcard + 1)
@@ -73,7 +73,7 @@ class LevelsIndex:
             np.full((cells + cells // 2 + 1, 2), -1, np.int64), np.full(slots, -1, np.int64),
             np.empty((copies, 5), np.int32),
         )
-        _kernels.levels_fill(order, ordered, frozen(source, np.int32), table, bases, index)
+        _kernels.levels_fill(order, ordered, frozen(raw, np.int32), bases, index)
         return cls(index, Checks.of(block, space, verified))
 
     def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
