@@ -12,10 +12,11 @@ cell that its boxes meet. What differs:
 * **Entries of 20 bytes.** The box, clipped to the cell, is four numbers of 14 bits, tested by one subtraction.
 * Queries of one term come last in their run and are scanned without a branch on what cannot be foretold.
 
-Against ``gi2`` in the same run (CPU time, 100,000 objects along the curve, 1-3 keywords per query): regions of 0.01 %
-of the space, 2.1 times as fast with 200,000 queries and 1.7 to 1.8 times with a million, whether or not the 100 most
-frequent words are asked for; sizes mixed from 0.0001 % to 1 %, 1.9 to 2.5 and 1.4 to 1.9 times, in a fifth of the
-bytes. Rejected: cells just larger than each region, on as many levels as that takes (five on the mixed sizes): fewest
+Against ``gi2`` in the same runs (CPU time on a busy machine, 100,000 objects along the curve, 1-3 keywords per query,
+with and without the 100 most frequent words): regions of 0.01 % of the space, 2.1 to 2.3 times as fast with 200,000
+queries and 1.6 to 1.8 times with a million; sizes mixed from 0.0001 % to 1 %, 1.8 to 2.5 and 1.4 to 1.9 times, in a
+fifth of the bytes. There it looks at up to three times as many candidates: ``gi2`` may copy a region 64 times.
+Rejected: cells just larger than each region, on as many levels as that takes (five on the mixed sizes): fewest
 copies, but 0.9 times as fast as ``gi2`` where frequent words are asked for, with three times its candidates.
 """
 
