@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
-import pyarrow as pa
 
 from sightline.index.objects.segment import Segment, merge_segments
-from sightline.index.standing.panes import last_window
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.mapped import FILES
 from sightline.stages.marks import passed_us
+from sightline.stages.pane_files import PANES, merge_tables, open_tables, write_tables
 from sightline.stages.segments import write_segment
 from sightline.stages.tables import KINDS, Target
+from sightline.stages.top_terms import needed_slots
 from sightline.store.files import FileEntry, new_name
-from sightline.store.keyed_file import KeyedFile, KeyedTable, merge_keyed, write_keyed
+from sightline.store.keyed_file import KeyedFile, merge_keyed, write_keyed
 from sightline.store.merge_policy import pick_merge
 from sightline.store.store import Store
 
@@ -71,13 +71,11 @@ class Compaction:
     def _merge(self, group: list[FileEntry]) -> FileEntry | None:
         if group[0].kind == "segment":
             return self._merge_segments(group)
+        if group[0].kind == PANES:
+            return self._merge_panes(group)
         files = [KeyedFile.open(self._store.data_path(entry.name), entry.version) for entry in group]
         kind = group[0].kind
         table = merge_keyed(files, "latest" if kind == "nearest" else "concat")
-        if kind == "panes":
-            table = self._needed_panes(table)
-            if len(table.keys) == 0:
-                return None
         name = new_name(kind)
         written = write_keyed(
             self._store.data_path(name), table.keys, table.columns, table.objects, durable=self._store.durable
@@ -92,21 +90,21 @@ class Compaction:
         )
         return FileEntry.from_dict({**merged.to_dict(), "version": group[-1].version})
 
-    def _needed_panes(self, table: KeyedTable) -> KeyedTable:
-        """Equal (subscription, pane, term) summed; panes without an open window, and of dropped ones, left out."""
+    def _merge_panes(self, group: list[FileEntry]) -> FileEntry | None:
+        """Equal (table, pane, term) summed; panes without an open window, and of dropped ones, left out."""
         snapshot = self._store.commits.snapshot()
         self._book.refresh()
         # A batch that has begun runs again under its plan, with what stood then.
         stood = [self._book.live(plan.control) for plan in self._store.plans.open_plans()]
-        needed = np.isin(table.keys, np.concatenate([self._book.live(), *stood]))
-        nums = np.unique(table.keys[needed])
-        if len(nums):
-            block = self._book.block(nums)
-            at = np.searchsorted(nums, table.keys[needed])
-            last = last_window(table.columns["pane"].to_numpy()[needed], block.window[at], block.every[at])
-            marks = [[self._book.next_num_at(control), mark] for control, mark in snapshot.marks]
-            needed[needed] = block.anchor[at] + last * block.every[at] >= passed_us(marks, nums)[at]
-        rows = table.columns.append_column("key", pa.array(table.keys)).filter(pa.array(needed))
-        summed = rows.group_by(["key", "pane", "term"]).aggregate([("count", "sum"), ("batch", "max")])
-        summed = summed.sort_by("key").rename_columns({"count_sum": "count", "batch_max": "batch"})
-        return KeyedTable(summed["key"].to_numpy(), summed.select(["pane", "term", "count", "batch"]))
+        files = [FILES.get(str(self._store.path), entry.name, PANES, open_tables) for entry in group]
+        tables = merge_tables(files, np.unique(np.concatenate([self._book.live(), *stood])))
+        if tables.counts.rows == 0:
+            return None
+        nums, at = np.unique(tables.members, return_inverse=True)
+        block = self._book.block(nums)
+        marks = [[self._book.next_num_at(control), mark] for control, mark in snapshot.marks]
+        times = block.window[at], block.every[at], block.anchor[at], passed_us(marks, nums)[at]
+        keep = needed_slots(tables, *times)
+        if not keep.any():
+            return None
+        return write_tables(Target(self._store.path, self._store.durable), tables.take(keep), group[-1].version)

@@ -12,19 +12,22 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from sightline.index.standing.panes import PaneCounts
 from sightline.stages.job import Job
 from sightline.stages.nearest import merge_nearest
+from sightline.stages.pane_files import unpack_counts, write_tables
 from sightline.stages.parcel import MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
 from sightline.stages.range_matches import OBJECT_COLUMNS
 from sightline.stages.tables import Target, write_table
-from sightline.stages.top_terms import PANE_SCHEMA, merge_top_terms, stored_panes, windows_of_part
+from sightline.stages.top_terms import merge_top_terms
 from sightline.stages.work import Receipt
 
 
 def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     """Everything of one merge partition in one micro-batch; yields receipts."""
     target = job.target()
-    tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: [], PANES: []}
+    tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: []}
+    counts: list[PaneCounts] = []
     high = job.high_us
     for parcel in parcels:
         if parcel.worker != part:
@@ -34,6 +37,8 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
         elif parcel.kind == MARK:
             _, newest = json.loads(bytes(parcel.blob))
             high = newest if high is None else max(high, newest)
+        elif parcel.kind == PANES:
+            counts.append(unpack_counts(parcel.blob))
         else:
             tables[parcel.kind].append(from_ipc(parcel.blob))
     receipt = Receipt()
@@ -42,8 +47,7 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     if tables[NEAREST]:
         _nearest(target, pa.concat_tables(tables[NEAREST]), job, receipt)
     if high is not None:
-        fresh = pa.concat_tables(tables[PANES]) if tables[PANES] else PANE_SCHEMA.empty_table()
-        _top_terms(target, fresh, job, part, high - job.lateness_us, receipt)
+        _top_terms(target, counts, job, part, high - job.lateness_us, receipt)
     yield Parcel(0, RECEIPT, receipt.to_bytes())
 
 
@@ -70,12 +74,12 @@ def _nearest(target: Target, candidates: pa.Table, job: Job, receipt: Receipt) -
     receipt.count("nearest_events", events.num_rows)
 
 
-def _top_terms(target: Target, fresh: pa.Table, job: Job, part: int, until_us: int, receipt: Receipt) -> None:
-    block = windows_of_part(job, part)
-    if block is None:
-        return
-    reports, keep = merge_top_terms(fresh, block, job, until_us, stored_panes(job))
-    for kind, table in (("reports", reports), ("panes", keep)):
-        if table.num_rows:
-            receipt.files.append(write_table(target, kind, table["num"].to_numpy(), table.drop(["num"])))
+def _top_terms(
+    target: Target, fresh: list[PaneCounts], job: Job, part: int, until_us: int, receipt: Receipt
+) -> None:
+    reports, keep = merge_top_terms(fresh, job, part, until_us)
+    if reports.num_rows:
+        receipt.files.append(write_table(target, "reports", reports["num"].to_numpy(), reports.drop(["num"])))
+    if keep is not None:
+        receipt.files.append(write_tables(target, keep).to_dict())
     receipt.count("reports", reports.num_rows)

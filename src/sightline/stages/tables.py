@@ -5,10 +5,11 @@
 | matches | subscription number | object -> object_id, ts, lon, lat, text |
 | nearest | subscription number | rank, distance_mm, object_id, ts, lon, lat, text (the state after its batch) |
 | nearest_events | subscription number | event, rank, object_id, distance_mm, ts |
-| panes | subscription number | pane, term, count (what open windows still need) |
 | reports | subscription number | window_end, rank, term, count |
 | events | subscription number | event, at |
 | rejects | 0 | reason, raw |
+
+The kind ``panes`` (counts that open windows still need) has files of its own form, see `pane_files`.
 
 Every row gets the column ``batch``, the log version of its commit, when it is read or merged.
 """

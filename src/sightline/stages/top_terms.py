@@ -1,138 +1,37 @@
 """Top-terms subscriptions (CTQ): term counts per pane at the owners, reports where they are merged.
 
-Sliding windows share *panes* (`index.standing.panes`): an object is counted once in its pane, a window is the sum of
-its panes. A window is reported by the first commit whose high mark - lateness passes its end, and never again; an
-object that comes later still counts in the windows of its pane that are open.
+Sliding windows share *panes* and subscriptions that overlap share *tables* (`index.standing.panes`,
+`index.standing.groups`): an object is counted once per group and pane, a window is the sum of its panes over the
+tables that count for its subscription. A window is reported by the first commit whose high mark - lateness passes its
+end, and never again; an object that comes later still counts in the windows of its pane that are open.
+
+Every task of a job makes the same groups from the same compiled files, so a table number means the same to all of
+them. The merge partition of a subscription is that of its group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sightline.index.standing.block import QueryBlock
-from sightline.index.standing.panes import last_window, pane_of, panes_of_window, windows_of_pane
-from sightline.index.standing.panes import pane_counts as count_panes
+from sightline.index.standing.groups import Ages, SubscriptionGroups, count_objects
+from sightline.index.standing.keywords import spread_rows
+from sightline.index.standing.panes import PaneCounts, Series, last_window, sum_counts, top_terms
+from sightline.index.standing.panes.counts import concat_counts
 from sightline.model.time import MIN_US
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.stages.marks import passed_us
 from sightline.stages.packet import Packet
-from sightline.stages.standing import TOP_TERMS, WINDOWS, Lifetimes, open_compiled, open_dropped
-from sightline.store.keyed_file import KeyedFile
-
-COUNTED = ["pane", "term", "count"]
-Int64s = npt.NDArray[np.int64]
-
-
-def pane_counts(
-    owned: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Callable[[str, int], None]
-) -> pa.Table | None:
-    """Counts of one worker's own objects: num, pane, term, count."""
-    tables = []
-    for layer in open_compiled(job, TOP_TERMS, worker):
-        block = layer.block
-        for packet in owned:
-            flat = packet.objects()
-            pairs = layer.index.match(flat)  # type: ignore[union-attr]
-            count("candidates", pairs.candidates)
-            counted, late = lifetimes.judge(block, pairs.object, pairs.query, flat.ts)
-            object_, query = pairs.object[counted], pairs.query[counted]
-            ts = flat.ts[object_]
-            anchor, window, every = block.anchor[query], block.window[query], block.every[query]
-            pane = pane_of(ts, anchor, window, every)
-            first = np.maximum(-((anchor - ts) // every), np.where(block.start[query] == MIN_US, MIN_US, 1))
-            first_end = anchor + first * every  # of the first window that has the object, if any has
-            reported = (first_end < passed_us(job.marks, block.num[query])) & (first_end - window < ts)
-            count("late", late + int(reported.sum()))
-            query, pane, term, times = count_panes(flat, object_, query, pane)
-            if len(query):
-                strings = flat.terms.dictionary.strings().cast(pa.string()).take(pa.array(term))
-                tables.append(pa.table({"num": block.num[query], "pane": pane, "term": strings, "count": times}))
-    return pa.concat_tables(tables) if tables else None
-
-
-@dataclass(frozen=True)
-class Windows:
-    """The windows of one subscription that a commit reports."""
-
-    num: int
-    k: int
-    anchor: int
-    window: int
-    every: int
-    end: int
-    first: int | None  # windows are numbered from here; None without a start
-    after_us: int  # windows ending before this were reported earlier
-    until_us: int  # windows ending before this are due
-
-    def due(self, panes: Int64s) -> list[int]:
-        """Windows with content that are due now, ascending."""
-        first = MIN_US if self.first is None else self.first
-        if self.after_us > MIN_US:
-            first = max(first, -((self.anchor - self.after_us) // self.every))
-        last = (min(self.until_us - 1, self.end) - self.anchor) // self.every
-        out: set[int] = set()
-        for pane in panes.tolist():
-            windows = windows_of_pane(pane, self.window, self.every)
-            out.update(range(max(windows.start, first), min(windows.stop - 1, last) + 1))
-        return sorted(out)
-
-    def kept(self, panes: Int64s) -> npt.NDArray[np.bool_]:
-        """Panes that a window which is not due yet still needs."""
-        return self.anchor + last_window(panes, self.window, self.every) * self.every >= self.until_us
-
-
-def merge_top_terms(
-    fresh: pa.Table, block: QueryBlock, job: Job, until_us: int, earlier: Callable[[int], pa.Table]
-) -> tuple[pa.Table, pa.Table]:
-    """Reports that are due and the pane counts to keep.
-
-    Parameters
-    ----------
-    fresh : counts of this batch (num, pane, term, count)
-    block : the top-terms subscriptions of this merge partition
-    until_us : high mark - lateness with this batch
-    earlier : counts of earlier batches of one subscription (pane, term, count)
-    """
-    reports, keep = [], []
-    fresh = fresh.take(pc.sort_indices(fresh, sort_keys=[("num", "ascending")]))
-    nums = fresh["num"].to_numpy()
-    passed = passed_us(job.marks, block.num)
-    for row in range(len(block.num)):
-        num = int(block.num[row])
-        low, high = np.searchsorted(nums, [num, num + 1])
-        mine = fresh.slice(low, high - low).select(COUNTED)
-        after, until = int(passed[row]), max(until_us, int(passed[row]))
-        windows = Windows(
-            num,
-            int(block.k[row]),
-            int(block.anchor[row]),
-            int(block.window[row]),
-            int(block.every[row]),
-            int(block.end[row]),
-            None if block.start[row] == MIN_US else 1,
-            after,
-            until,
-        )
-        if until > after:
-            both = pa.concat_tables([mine, earlier(num)])
-            reports.extend(_reports(both, windows))
-        if mine.num_rows:
-            mask = windows.kept(mine["pane"].to_numpy())
-            kept = mine.filter(pa.array(mask))
-            keep.append(kept.append_column("num", pa.array(np.full(kept.num_rows, num))))
-    return (
-        pa.concat_tables(reports) if reports else REPORT_SCHEMA.empty_table(),
-        pa.concat_tables(keep) if keep else PANE_SCHEMA.empty_table(),
-    )
-
+from sightline.stages.pane_files import Int64s, Tables, open_tables
+from sightline.stages.read import INSTANT
+from sightline.stages.standing import WINDOWS, Lifetimes, open_compiled, open_dropped
 
 REPORT_SCHEMA = pa.schema(
     [
@@ -143,64 +42,175 @@ REPORT_SCHEMA = pa.schema(
         ("count", pa.int64()),
     ]
 )
-PANE_SCHEMA = pa.schema([("pane", pa.int64()), ("term", pa.string()), ("count", pa.int64()), ("num", pa.int64())])
 
 
-def _reports(counts: pa.Table, windows: Windows) -> list[pa.Table]:
-    """The top k terms of every due window of one subscription."""
-    if counts.num_rows == 0:
-        return []
-    counts = counts.take(pc.sort_indices(counts, sort_keys=[("pane", "ascending")]))
-    pane = counts["pane"].to_numpy()
-    term = counts["term"].combine_chunks().dictionary_encode()
-    # Terms in byte order, so that the smaller id is the tie-break.
-    names = term.dictionary
-    place = np.empty(len(names), np.int64)
-    by_name = pc.sort_indices(names).to_numpy()
-    place[by_name] = np.arange(len(names))
-    ids, times = place[term.indices.to_numpy()], counts["count"].to_numpy()
-    tables = []
-    for window in windows.due(np.unique(pane)):
-        panes = panes_of_window(window, windows.window, windows.every)
-        low, high = np.searchsorted(pane, [panes.start, panes.stop])
-        if low == high:
-            continue
-        found, inverse = np.unique(ids[low:high], return_inverse=True)
-        total = np.bincount(inverse, weights=times[low:high]).astype(np.int64)
-        best = np.lexsort((found, -total))[: windows.k]
-        end = windows.anchor + window * windows.every
-        tables.append(
-            pa.table(
-                {
-                    "num": np.full(len(best), windows.num),
-                    "window_end": np.full(len(best), end),
-                    "rank": np.arange(1, len(best) + 1, dtype=np.int32),
-                    "term": names.take(pa.array(by_name[found[best]])),
-                    "count": total[best],
-                }
-            ).cast(REPORT_SCHEMA)
-        )
-    return tables
-
-
-def windows_of_part(job: Job, part: int) -> QueryBlock | None:
-    """The live top-terms subscriptions that fall to a merge partition, ascending by number."""
-    layers = open_compiled(job, WINDOWS, 0)
-    if not layers:
+def open_groups(job: Job) -> SubscriptionGroups | None:
+    """The groups of all top-terms subscriptions; None without any."""
+    layers = job.compiled.get(WINDOWS)
+    if not layers or not layers[0]:
         return None
-    block = QueryBlock.concat([layer.block for layer in layers])
-    mine = (block.num % job.merge_parts == part) & ~np.isin(block.num, open_dropped(job))
-    return block.take(np.flatnonzero(mine)) if mine.any() else None
+    # Members of a group have the same mark; which have, changes less often than the marks do.
+    bounds = tuple(sorted({first_unknown for first_unknown, _ in job.marks}))
+    return _made_groups(_Sources(job.store, tuple(layers[0]), bounds, job))
 
 
-def stored_panes(job: Job) -> Callable[[int], pa.Table]:
-    """Reader of the pane counts that earlier batches kept."""
-    files = [
-        FILES.get(job.store, name, "keyed", partial(KeyedFile, version=version)) for name, version in job.pane_state
-    ]
+@dataclass(frozen=True)
+class _Sources:
+    """What groups are made of: immutable files, and where the marks divide their subscriptions."""
 
-    def earlier(num: int) -> pa.Table:
-        parts = [file.select(num).select(COUNTED) for file in files]
-        return pa.concat_tables([PANE_SCHEMA.empty_table().select(COUNTED), *parts])
+    store: str
+    names: tuple[str, ...]
+    bounds: tuple[int, ...]
+    job: Job = field(compare=False)
 
-    return earlier
+
+@lru_cache(maxsize=2)  # one set is in use; a process may serve two stores
+def _made_groups(sources: _Sources) -> SubscriptionGroups:
+    block = QueryBlock.concat([layer.block for layer in open_compiled(sources.job, WINDOWS, 0)])
+    age = np.searchsorted(np.array(sources.bounds, np.int64), block.num, side="right")
+    return SubscriptionGroups.build(block, sources.job.store_config().space, age)
+
+
+def pane_counts(
+    owned: Sequence[Packet], job: Job, lifetimes: Lifetimes, count: Callable[[str, int], None]
+) -> Iterator[tuple[int, PaneCounts]]:
+    """Counts of one worker's own objects, by the merge partition they go to."""
+    groups = open_groups(job)
+    if groups is None or not owned:
+        return
+    block = groups.block
+    live = ~np.isin(block.num, lifetimes.dropped)
+    ages = Ages(passed_us(job.marks, block.num), lifetimes.closed(block), live)
+    counted = count_objects(groups, [packet.objects() for packet in owned], ages)
+    count("candidates", counted.compared)
+    count("counted", counted.pairs)
+    count("late", counted.late)
+    part = groups.table_group[counted.counts.table] % job.merge_parts
+    for destination in np.unique(part).tolist():
+        yield destination, counted.counts.take(np.flatnonzero(part == destination))
+
+
+def merge_top_terms(
+    fresh: Sequence[PaneCounts], job: Job, part: int, until_us: int
+) -> tuple[pa.Table, Tables | None]:
+    """Reports of a merge partition that are due, and the counts of this batch to keep; ``until_us`` is high mark -
+    lateness with this batch."""
+    groups = open_groups(job)
+    if groups is None:
+        return REPORT_SCHEMA.empty_table(), None
+    block = groups.block
+    live = (groups.row_group % job.merge_parts == part) & ~np.isin(block.num, open_dropped(job))
+    passed = passed_us(job.marks, block.num)
+    until = np.maximum(until_us, passed)
+    mine = _tables(sum_counts(fresh), groups, live)
+    first, last = due_windows(block, passed, until)
+    rows = np.flatnonzero(live & (first <= last))
+    rows = rows[np.argsort(block.num[rows])]
+    sources = [mine]
+    # What no commit has included has no earlier counts.
+    if (passed[rows] > MIN_US).any():
+        sources += [FILES.get(job.store, name, "panes", open_tables) for name, _ in job.pane_state]
+    reports = _reports(block, rows, first[rows], last[rows], sources)
+    return reports, _needed(mine, groups, until, live)
+
+
+def due_windows(block: QueryBlock, passed: Int64s, until: Int64s) -> tuple[Int64s, Int64s]:
+    """First and last window of each subscription that ends at or after ``passed`` and before ``until``.
+
+    Windows are numbered from the phase of their subscription: number i ends at phase + i * every.
+    """
+    phase = block.anchor % block.every
+    first = np.where(block.start == MIN_US, MIN_US, (block.anchor - phase) // block.every + 1)
+    known = passed > MIN_US
+    first[known] = np.maximum(first, -((phase - np.where(known, passed, 0)) // block.every))[known]
+    return first, (np.minimum(until - 1, block.end) - phase) // block.every
+
+
+def _tables(counts: PaneCounts, groups: SubscriptionGroups, live: npt.NDArray[np.bool_]) -> Tables:
+    """Fresh counts with the numbers of the live members of their tables."""
+    used, table = np.unique(counts.table, return_inverse=True)
+    offsets, places = spread_rows(groups.member_offsets, used)
+    rows = groups.members[places]
+    sums = np.concatenate([[0], np.cumsum(live[rows])]).astype(np.int64)
+    renumbered = PaneCounts(table, counts.pane, counts.offsets, counts.term, counts.count, counts.dictionary)
+    return Tables(renumbered, sums[offsets], groups.block.num[rows[live[rows]]])
+
+
+def _needed(tables: Tables, groups: SubscriptionGroups, until: Int64s, live: npt.NDArray[np.bool_]) -> Tables | None:
+    """The slots that a window which is not due yet still needs."""
+    if tables.counts.rows == 0:
+        return None
+    block = groups.block
+    by_num = np.argsort(block.num)
+    member = by_num[np.searchsorted(block.num[by_num], tables.members)]
+    keep = needed_slots(tables, block.window[member], block.every[member], block.anchor[member], until[member])
+    return tables.take(keep) if keep.any() else None
+
+
+def needed_slots(
+    tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, until: Int64s
+) -> npt.NDArray[np.bool_]:
+    """Which slots a window that ends at ``until`` or later needs; times are those of each member of the tables."""
+    first = tables.member_offsets[:-1]
+    row = first[tables.counts.table]
+    longest = np.maximum.reduceat(window, first)[tables.counts.table]
+    earliest = np.minimum.reduceat(until, first)[tables.counts.table]
+    last = last_window(tables.counts.pane, longest, every[row])
+    kept: npt.NDArray[np.bool_] = anchor[row] % every[row] + last * every[row] >= earliest
+    return kept
+
+
+def _reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]) -> pa.Table:
+    """The top k terms of every due window of the given rows, which ascend by number."""
+    if len(rows) == 0:
+        return REPORT_SCHEMA.empty_table()
+    parts, slot_table, due, due_table = [], [], [], []
+    tables = 0
+    for source in sources:
+        place, table = source.tables_of(block.num[rows])
+        used = np.zeros(len(source.member_offsets) - 1, np.bool_)
+        used[table] = True
+        parts.append(source.counts.take(np.flatnonzero(used[source.counts.table])))
+        slot_table.append(parts[-1].table + tables)
+        due.append(place)
+        due_table.append(table + tables)
+        tables += len(used)
+    counts = concat_counts(parts)
+    if counts.rows == 0:
+        return REPORT_SCHEMA.empty_table()
+    # Slots ascend by table; each row gets the slots of its tables.
+    slots_of = np.searchsorted(np.concatenate(slot_table), np.arange(tables + 1))
+    who, what = np.concatenate(due), np.concatenate(due_table)
+    what = what[np.argsort(who, kind="stable")]
+    cuts = np.searchsorted(np.sort(who), np.arange(len(rows) + 1))
+    phase = block.anchor[rows] % block.every[rows]
+    # Rows with the same tables and windows have the same answer, up to k.
+    known: dict[tuple[int, int, int, bytes], int] = {}
+    series: list[Series] = []
+    answer = np.empty(len(rows), np.int64)
+    for i, row in enumerate(rows.tolist()):
+        mine = what[cuts[i] : cuts[i + 1]]
+        window, every, k = int(block.window[row]), int(block.every[row]), int(block.k[row])
+        key = (window, int(first[i]), int(last[i]), mine.tobytes())
+        answer[i] = known.setdefault(key, len(series))
+        if answer[i] == len(series):
+            series.append(Series(spread_rows(slots_of, mine)[1], window, every, int(first[i]), int(last[i]), k))
+        elif series[answer[i]].k < k:
+            same = series[answer[i]]
+            series[answer[i]] = Series(same.slots, window, every, same.first, same.last, k)
+    best = top_terms(counts, series)
+    bounds = np.searchsorted(best.series, np.arange(len(series) + 1))
+    ends, places = spread_rows(bounds, answer)
+    who = np.repeat(np.arange(len(rows)), np.diff(ends))
+    within = best.rank[places] <= block.k[rows[who]]
+    who, places = who[within], places[within]
+    return pa.table(
+        {
+            "num": block.num[rows[who]],
+            "window_end": pa.array(phase[who] + best.window[places] * block.every[rows[who]]).cast(INSTANT),
+            "rank": best.rank[places],
+            "term": counts.dictionary.strings().take(pa.array(best.term[places])),
+            "count": best.count[places],
+        },
+        REPORT_SCHEMA,
+    )

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sightline.stages.job import Job
 from sightline.stages.nearest import nearest_candidates
 from sightline.stages.packet import Packet, unpack
+from sightline.stages.pane_files import pack_counts
 from sightline.stages.parcel import (
     LEAVES,
     MARK,
@@ -94,9 +95,8 @@ def _objects(packets: list[Packet], worker: int, job: Job, target: Target, recei
     candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count)
     if candidates is not None:
         yield from _by_number(NEAREST, candidates, job.merge_parts)
-    counts = pane_counts(owned, worker, job, lifetimes, receipt.count)
-    if counts is not None:
-        yield from _by_number(PANES, counts, job.merge_parts)
+    for part, counts in pane_counts(owned, job, lifetimes, receipt.count):
+        yield Parcel(part, PANES, pack_counts(counts))
     if owned and job.merge_parts:
         mark = json.dumps([receipt.low_us, receipt.high_us]).encode()
         yield from (Parcel(part, MARK, mark) for part in range(job.merge_parts))

@@ -8,32 +8,17 @@ there). SSTD keeps one hash table per group of windows; panes are our reading of
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index._kernels import count_groups
-from sightline.index.arrays import I32, I64, frozen
-from sightline.index.protocol import ObjectColumns
+from sightline.index.arrays import I64
 
 __all__ = [
-    "NO_PANE", "PaneCounts", "last_window", "pane_counts", "pane_end", "pane_of", "panes_of_window", "windows_of_pane",
+    "NO_PANE", "last_window", "pane_end", "pane_of", "panes_of_window", "windows_of_pane",
 ]
 
 #: Pane of an instant that lies in no window (gaps between windows when T < every).
 NO_PANE = -(2**63)
-
-FIRST_ROOM = 1 << 16
-
-
-class PaneCounts(NamedTuple):
-    """Objects per (query row, pane, term id of the batch), ordered by query and pane."""
-
-    query: I32
-    pane: I64
-    term: I32
-    objects: I64
 
 
 def pane_of(ts: npt.ArrayLike, anchor: npt.ArrayLike, window: npt.ArrayLike, every: npt.ArrayLike) -> I64:
@@ -74,28 +59,3 @@ def last_window(pane: npt.ArrayLike, window: npt.ArrayLike, every: npt.ArrayLike
     panes, length, step = np.asarray(pane, np.int64), np.asarray(window, np.int64), np.asarray(every, np.int64)
     last: I64 = (panes >> 1) + length // step - 1 + ((length % step != 0) & (panes & 1 == 1))
     return last
-
-
-def pane_counts(objects: ObjectColumns, object_rows: npt.NDArray[Any], query_rows: npt.NDArray[Any],
-                panes: npt.NDArray[Any]) -> PaneCounts:
-    """Aggregate pairs (object, query) that fall into ``panes``; a term counts once per object, NO_PANE pairs not."""
-    used = np.flatnonzero(np.asarray(panes) != NO_PANE)
-    rows, queries, pane = object_rows[used], query_rows[used], np.asarray(panes, np.int64)[used]
-    order = np.lexsort((pane, queries))
-    rows, queries, pane = rows[order], queries[order], pane[order]
-    fresh = np.ones(rows.size, np.bool_)
-    fresh[1:] = (np.diff(queries) != 0) | (np.diff(pane) != 0)
-    first = np.flatnonzero(fresh)
-    starts = frozen(np.append(first, rows.size), np.int64)
-    offsets, ids = frozen(objects.terms.offsets, np.int64), frozen(objects.terms.ids, np.int32)
-    members, counter = frozen(rows, np.int32), np.zeros(len(objects.terms.dictionary), np.int64)
-    parts: list[tuple[I32, I32, I64]] = [(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))]
-    group, room = 0, FIRST_ROOM
-    while group < first.size:
-        out = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
-        group, n = count_groups(starts, members, offsets, ids, group, counter, *out)
-        parts.append((out[0][:n], out[1][:n], out[2][:n]))
-        room *= 2
-    groups = first[np.concatenate([p[0] for p in parts])]
-    return PaneCounts(queries[groups].astype(np.int32), pane[groups], np.concatenate([p[1] for p in parts]),
-                      np.concatenate([p[2] for p in parts]))

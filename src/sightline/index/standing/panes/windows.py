@@ -1,0 +1,78 @@
+"""Top terms of sliding windows: the pane that enters is added, the one that leaves subtracted.
+
+One *series* is all windows of one query that are due. Its first k terms are chosen among the few that lead; how
+that stays exact is in the kernel ``first_terms``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.index.arrays import I32, I64, frozen
+from sightline.index.standing.panes._kernels import NOBODY, WINDOW, Runs, Slide, slide_windows
+from sightline.index.standing.panes.counts import PaneCounts
+
+__all__ = ["Series", "TopTerms", "top_terms"]
+
+FIRST_ROOM = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Windows ``first`` to ``last`` of a query over some slots of the counts, in any order."""
+
+    slots: npt.NDArray[np.int64]
+    window: int
+    every: int
+    first: int
+    last: int
+    k: int
+
+
+class TopTerms(NamedTuple):
+    """Rows of all series: number of the series, window, rank from 1, term of the counts' dictionary, objects."""
+
+    series: I64
+    window: I64
+    rank: I32
+    term: I32
+    count: I64
+
+
+def top_terms(counts: PaneCounts, series: Iterable[Series]) -> TopTerms:
+    """Reports of the series; a window without objects has none."""
+    terms = len(counts.dictionary)
+    # Between calls sums, flags and the list of leading terms are empty again.
+    total, leads = np.zeros(terms, np.int64), np.zeros(terms, np.uint8)
+    active, place, leading, heap = (np.empty(terms, np.int32) for _ in range(4))
+    rows = frozen(counts.term, np.int32), frozen(counts.count, np.int64)
+    names = frozen(counts.dictionary.offsets, np.int64), frozen(counts.dictionary.data, np.uint8)
+    parts: list[tuple[I64, I64, I32, I32, I64]] = []
+    for number, one in enumerate(series):
+        slots = one.slots[np.argsort(counts.pane[one.slots], kind="stable")]
+        if slots.size == 0:
+            continue
+        pane = counts.pane[slots]
+        runs = Runs(frozen(pane, np.int64), frozen(counts.offsets[:-1][slots], np.int64),
+                    frozen(counts.offsets[1:][slots], np.int64), *rows, *names)
+        at = np.array([max(one.first, int(pane[0]) >> 1), 0, 0, 0, 0, NOBODY, 0], np.int64)
+        slide = Slide(at, total, active, place, leading, leads, heap)
+        k = min(one.k, terms)
+        room = max(FIRST_ROOM, k)
+        whole, rest = divmod(one.window, one.every)
+        while at[WINDOW] <= one.last:
+            out = (np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32),
+                   np.empty(room, np.int64))
+            n = slide_windows(runs, slide, whole, int(rest > 0), one.last, k, *out)
+            parts.append((np.full(n, number), out[0][:n].copy(), out[1][:n].copy(), out[2][:n].copy(), out[3][:n].copy()))
+            room *= 2
+    if not parts:
+        none = np.empty(0, np.int64)
+        return TopTerms(none, none, none.astype(np.int32), none.astype(np.int32), none)
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return TopTerms(*columns)

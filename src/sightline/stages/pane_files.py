@@ -1,0 +1,138 @@
+"""Pane counts between the stages and on disk: which tables, for whom they count, and the counts.
+
+Groups of subscriptions change from batch to batch; counts stay right because every file says for which subscription
+numbers each of its tables counts. A window is the sum over all tables, of all files, that count for its subscription.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.index.standing.keywords import spread_rows
+from sightline.index.standing.panes import PaneCounts, sum_counts
+from sightline.stages.tables import Target
+from sightline.store.array_file import ArrayFile, write_array_file
+from sightline.store.files import FileEntry, new_name
+from sightline.text.dictionary import TermDictionary
+
+PANES = "panes"
+Int64s = npt.NDArray[np.int64]
+_FLAT = {"table": np.int64, "pane": np.int64, "offsets": np.int64, "term": np.int32, "count": np.int64}
+_WORDS = ("hashes", "offsets", "data")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Counts and, for each of their tables, the numbers of the subscriptions it counts for, ascending."""
+
+    counts: PaneCounts
+    member_offsets: Int64s
+    members: Int64s
+
+    def tables_of(self, nums: Int64s) -> tuple[Int64s, Int64s]:
+        """Pairs (place in ``nums``, table) of the tables that count for sorted numbers, ascending by table."""
+        place = np.minimum(np.searchsorted(nums, self.members), len(nums) - 1)
+        found = np.flatnonzero(nums[place] == self.members) if len(nums) else np.empty(0, np.int64)
+        table = np.searchsorted(self.member_offsets, found, side="right") - 1
+        return place[found], table
+
+    def take(self, keep: npt.NDArray[np.bool_]) -> Tables:
+        """The slots to keep and the tables that still have one, renumbered."""
+        counts = self.counts.take(np.flatnonzero(keep))
+        used, table = np.unique(counts.table, return_inverse=True)
+        offsets, places = spread_rows(self.member_offsets, used)
+        counts = PaneCounts(table, counts.pane, counts.offsets, counts.term, counts.count, counts.dictionary)
+        return Tables(counts, offsets, self.members[places])
+
+
+def write_tables(target: Target, tables: Tables, version: int = 0) -> FileEntry:
+    """Write a new file; returns its log entry."""
+    name = new_name(PANES)
+    counts = tables.counts
+    arrays: dict[str, Any] = {field: getattr(counts, field) for field in _FLAT}
+    arrays |= {f"term_{field}": getattr(counts.dictionary, field) for field in _WORDS}
+    arrays |= {"member_offsets": tables.member_offsets, "members": tables.members}
+    size = write_array_file(target.path(name), arrays, {}, durable=target.durable)
+    low, high = int(tables.members.min()), int(tables.members.max())
+    return FileEntry(PANES, name, counts.rows, size, PANES, low, high, version)
+
+
+def open_tables(file: ArrayFile) -> Tables:
+    """Map a file of pane counts; nothing is copied."""
+    words = TermDictionary(*(file.array(f"term_{field}") for field in _WORDS))
+    counts = PaneCounts(*(file.array(field) for field in _FLAT), words)
+    return Tables(counts, file.array("member_offsets"), file.array("members"))
+
+
+def merge_tables(files: Sequence[Tables], live: Int64s) -> Tables:
+    """All counts of several files for the live subscriptions (sorted); tables that count for the same ones are one."""
+    known: dict[bytes, int] = {}
+    members: list[Int64s] = []
+    parts = []
+    for file in files:
+        stands = np.isin(file.members, live)
+        number = np.full(len(file.member_offsets) - 1, -1, np.int64)
+        for table in range(len(number)):
+            low, high = file.member_offsets[table], file.member_offsets[table + 1]
+            mine = file.members[low:high][stands[low:high]]
+            if len(mine):
+                number[table] = known.setdefault(mine.tobytes(), len(known))
+                if len(members) < len(known):
+                    members.append(mine)
+        part = file.counts.take(np.flatnonzero(number[file.counts.table] >= 0))
+        parts.append(_renumbered(part, number))
+    sizes = np.array([len(mine) for mine in members], np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Tables(sum_counts(parts), offsets, np.concatenate([np.empty(0, np.int64), *members]))
+
+
+def _renumbered(counts: PaneCounts, number: Int64s) -> PaneCounts:
+    """Tables under other numbers; two that become one stay two slots of it, which a sum adds up."""
+    order = np.lexsort((counts.pane, number[counts.table]))
+    offsets, rows = spread_rows(counts.offsets, order)
+    return PaneCounts(number[counts.table[order]], counts.pane[order], offsets, counts.term[rows], counts.count[rows],
+                      counts.dictionary)
+
+
+def pack_counts(counts: PaneCounts) -> bytes:
+    """Counts as one value of an exchange: slots, rows and terms as three Arrow streams back to back."""
+    words = counts.dictionary
+    strings = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(words), [None, pa.py_buffer(words.offsets), pa.py_buffer(words.data)]
+    )
+    sink = pa.BufferOutputStream()
+    for columns in (
+        {"table": counts.table, "pane": counts.pane, "rows": np.diff(counts.offsets)},
+        {"term": counts.term, "count": counts.count},
+        {"hash": words.hashes, "string": strings},
+    ):
+        batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns.values()], names=list(columns))
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+    value: bytes = sink.getvalue().to_pybytes()
+    return value
+
+
+def unpack_counts(blob: bytes | pa.Buffer) -> PaneCounts:
+    """The counts in a value; columns are views of it."""
+    reader = pa.BufferReader(blob)
+    (slots,) = pa.ipc.open_stream(reader)
+    (rows,) = pa.ipc.open_stream(reader)
+    (words,) = pa.ipc.open_stream(reader)
+    strings = words.column("string")
+    _, ends, data = strings.buffers()
+    dictionary = TermDictionary(
+        words.column("hash").to_numpy(),
+        np.frombuffer(ends, np.int64, len(strings) + 1),
+        np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8),
+    )
+    offsets = np.concatenate([[0], np.cumsum(slots.column("rows").to_numpy())]).astype(np.int64)
+    columns = slots.column("table"), slots.column("pane"), rows.column("term"), rows.column("count")
+    table, pane, term, count = (column.to_numpy() for column in columns)
+    return PaneCounts(table, pane, offsets, term, count, dictionary)
