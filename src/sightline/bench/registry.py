@@ -27,6 +27,7 @@ class Bench:
 BENCHES: dict[str, Bench] = {
     "tokenise": Bench("sightline.bench.tokenise", "the text kernel against a plain Python tokeniser of the same rules"),
     "crq": Bench("sightline.bench.crq", "standing range queries: indexes, DuckDB, tantivy, STRtree"),
+    "ctq": Bench("sightline.bench.ctq", "top-terms subscriptions that share tables against each counting for itself"),
     "srq": Bench("sightline.bench.srq", "range search in one segment: DuckDB and tantivy on the same rows"),
     "skq": Bench("sightline.bench.skq", "nearest search in one segment: DuckDB on the same rows"),
     "stq": Bench("sightline.bench.stq", "top terms in one segment: DuckDB on the same rows"),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.index.standing.keywords import spread_rows
-from sightline.index.standing.panes import PaneCounts, sum_counts
+from sightline.index.standing.panes import PaneCounts, leaders_first, sum_counts
 from sightline.stages.tables import Target
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, new_name
@@ -23,17 +23,26 @@ from sightline.text.dictionary import TermDictionary
 
 PANES = "panes"
 Int64s = npt.NDArray[np.int64]
-_FLAT = {"table": np.int64, "pane": np.int64, "offsets": np.int64, "term": np.int32, "count": np.int64}
+_FLAT = ("table", "pane", "offsets", "term", "count")
 _WORDS = ("hashes", "offsets", "data")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Counts and, for each of their tables, the numbers of the subscriptions it counts for, ascending."""
+    """Counts, leaders first, and for each of their tables the subscription numbers it counts for.
+
+    ``tail[slot]`` is the largest count after the leaders of a slot.
+    """
 
     counts: PaneCounts
+    tail: Int64s
     member_offsets: Int64s
     members: Int64s
+
+    @classmethod
+    def of(cls, counts: PaneCounts, member_offsets: Int64s, members: Int64s) -> Tables:
+        """Put the leaders of each slot first."""
+        return cls(*leaders_first(counts), member_offsets, members)
 
     def tables_of(self, nums: Int64s) -> tuple[Int64s, Int64s]:
         """Pairs (place in ``nums``, table) of the tables that count for sorted numbers, ascending by table."""
@@ -48,7 +57,7 @@ class Tables:
         used, table = np.unique(counts.table, return_inverse=True)
         offsets, places = spread_rows(self.member_offsets, used)
         counts = PaneCounts(table, counts.pane, counts.offsets, counts.term, counts.count, counts.dictionary)
-        return Tables(counts, offsets, self.members[places])
+        return Tables(counts, self.tail[keep], offsets, self.members[places])
 
 
 def write_tables(target: Target, tables: Tables, version: int = 0) -> FileEntry:
@@ -57,7 +66,7 @@ def write_tables(target: Target, tables: Tables, version: int = 0) -> FileEntry:
     counts = tables.counts
     arrays: dict[str, Any] = {field: getattr(counts, field) for field in _FLAT}
     arrays |= {f"term_{field}": getattr(counts.dictionary, field) for field in _WORDS}
-    arrays |= {"member_offsets": tables.member_offsets, "members": tables.members}
+    arrays |= {"tail": tables.tail, "member_offsets": tables.member_offsets, "members": tables.members}
     size = write_array_file(target.path(name), arrays, {}, durable=target.durable)
     low, high = int(tables.members.min()), int(tables.members.max())
     return FileEntry(PANES, name, counts.rows, size, PANES, low, high, version)
@@ -66,8 +75,8 @@ def write_tables(target: Target, tables: Tables, version: int = 0) -> FileEntry:
 def open_tables(file: ArrayFile) -> Tables:
     """Map a file of pane counts; nothing is copied."""
     words = TermDictionary(*(file.array(f"term_{field}") for field in _WORDS))
-    counts = PaneCounts(*(file.array(field) for field in _FLAT), words)
-    return Tables(counts, file.array("member_offsets"), file.array("members"))
+    counts = PaneCounts(**{field: file.array(field) for field in _FLAT}, dictionary=words)
+    return Tables(counts, *(file.array(field) for field in ("tail", "member_offsets", "members")))
 
 
 def merge_tables(files: Sequence[Tables], live: Int64s) -> Tables:
@@ -89,7 +98,7 @@ def merge_tables(files: Sequence[Tables], live: Int64s) -> Tables:
         parts.append(_renumbered(part, number))
     sizes = np.array([len(mine) for mine in members], np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Tables(sum_counts(parts), offsets, np.concatenate([np.empty(0, np.int64), *members]))
+    return Tables.of(sum_counts(parts), offsets, np.concatenate([np.empty(0, np.int64), *members]))
 
 
 def _renumbered(counts: PaneCounts, number: Int64s) -> PaneCounts:

@@ -12,7 +12,7 @@ them. The merge partition of a subscription is that of its group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -22,9 +22,18 @@ import pyarrow as pa
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.groups import Ages, SubscriptionGroups, count_objects
 from sightline.index.standing.keywords import spread_rows
-from sightline.index.standing.panes import PaneCounts, Series, last_window, sum_counts, top_terms
-from sightline.index.standing.panes.counts import concat_counts
-from sightline.model.time import MIN_US
+from sightline.index.standing.panes import (
+    LEADERS,
+    PaneCounts,
+    Series,
+    TopTerms,
+    concat_counts,
+    last_window,
+    leading_counts,
+    sum_counts,
+    top_terms,
+)
+from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.stages.marks import passed_us
@@ -102,7 +111,7 @@ def merge_top_terms(
     live = (groups.row_group % job.merge_parts == part) & ~np.isin(block.num, open_dropped(job))
     passed = passed_us(job.marks, block.num)
     until = np.maximum(until_us, passed)
-    mine = _tables(sum_counts(fresh), groups, live)
+    mine = fresh_tables(sum_counts(fresh), groups, live)
     first, last = due_windows(block, passed, until)
     rows = np.flatnonzero(live & (first <= last))
     rows = rows[np.argsort(block.num[rows])]
@@ -110,8 +119,8 @@ def merge_top_terms(
     # What no commit has included has no earlier counts.
     if (passed[rows] > MIN_US).any():
         sources += [FILES.get(job.store, name, "panes", open_tables) for name, _ in job.pane_state]
-    reports = _reports(block, rows, first[rows], last[rows], sources)
-    return reports, _needed(mine, groups, until, live)
+    reports = window_reports(block, rows, first[rows], last[rows], sources)
+    return reports, needed_tables(mine, groups, until)
 
 
 def due_windows(block: QueryBlock, passed: Int64s, until: Int64s) -> tuple[Int64s, Int64s]:
@@ -126,17 +135,17 @@ def due_windows(block: QueryBlock, passed: Int64s, until: Int64s) -> tuple[Int64
     return first, (np.minimum(until - 1, block.end) - phase) // block.every
 
 
-def _tables(counts: PaneCounts, groups: SubscriptionGroups, live: npt.NDArray[np.bool_]) -> Tables:
+def fresh_tables(counts: PaneCounts, groups: SubscriptionGroups, live: npt.NDArray[np.bool_]) -> Tables:
     """Fresh counts with the numbers of the live members of their tables."""
     used, table = np.unique(counts.table, return_inverse=True)
     offsets, places = spread_rows(groups.member_offsets, used)
     rows = groups.members[places]
     sums = np.concatenate([[0], np.cumsum(live[rows])]).astype(np.int64)
     renumbered = PaneCounts(table, counts.pane, counts.offsets, counts.term, counts.count, counts.dictionary)
-    return Tables(renumbered, sums[offsets], groups.block.num[rows[live[rows]]])
+    return Tables.of(renumbered, sums[offsets], groups.block.num[rows[live[rows]]])
 
 
-def _needed(tables: Tables, groups: SubscriptionGroups, until: Int64s, live: npt.NDArray[np.bool_]) -> Tables | None:
+def needed_tables(tables: Tables, groups: SubscriptionGroups, until: Int64s) -> Tables | None:
     """The slots that a window which is not due yet still needs."""
     if tables.counts.rows == 0:
         return None
@@ -160,30 +169,27 @@ def needed_slots(
     return kept
 
 
-def _reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]) -> pa.Table:
-    """The top k terms of every due window of the given rows, which ascend by number."""
+def window_reports(
+    block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]
+) -> pa.Table:
+    """The top k terms of the windows ``first`` to ``last`` of the given rows, which ascend by number."""
     if len(rows) == 0:
         return REPORT_SCHEMA.empty_table()
-    parts, slot_table, due, due_table = [], [], [], []
+    picked, slot_table, due, due_table = [], [], [], []
     tables = 0
     for source in sources:
         place, table = source.tables_of(block.num[rows])
-        used = np.zeros(len(source.member_offsets) - 1, np.bool_)
-        used[table] = True
-        parts.append(source.counts.take(np.flatnonzero(used[source.counts.table])))
-        slot_table.append(parts[-1].table + tables)
+        slots = _slots_in_time(source, place, table, block, rows, first)
+        picked.append((source, slots))
+        slot_table.append(source.counts.table[slots] + tables)
         due.append(place)
         due_table.append(table + tables)
-        tables += len(used)
-    counts = concat_counts(parts)
-    if counts.rows == 0:
-        return REPORT_SCHEMA.empty_table()
+        tables += len(source.member_offsets) - 1
     # Slots ascend by table; each row gets the slots of its tables.
     slots_of = np.searchsorted(np.concatenate(slot_table), np.arange(tables + 1))
     who, what = np.concatenate(due), np.concatenate(due_table)
     what = what[np.argsort(who, kind="stable")]
     cuts = np.searchsorted(np.sort(who), np.arange(len(rows) + 1))
-    phase = block.anchor[rows] % block.every[rows]
     # Rows with the same tables and windows have the same answer, up to k.
     known: dict[tuple[int, int, int, bytes], int] = {}
     series: list[Series] = []
@@ -196,21 +202,60 @@ def _reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sourc
         if answer[i] == len(series):
             series.append(Series(spread_rows(slots_of, mine)[1], window, every, int(first[i]), int(last[i]), k))
         elif series[answer[i]].k < k:
-            same = series[answer[i]]
-            series[answer[i]] = Series(same.slots, window, every, same.first, same.last, k)
-    best = top_terms(counts, series)
-    bounds = np.searchsorted(best.series, np.arange(len(series) + 1))
-    ends, places = spread_rows(bounds, answer)
-    who = np.repeat(np.arange(len(rows)), np.diff(ends))
-    within = best.rank[places] <= block.k[rows[who]]
-    who, places = who[within], places[within]
+            series[answer[i]] = replace(series[answer[i]], k=k)
+    best = _answers(picked, series)
+    found = np.searchsorted(best["series"].to_numpy(), np.arange(len(series) + 1))
+    ends, places = spread_rows(found, answer)
+    row = rows[np.repeat(np.arange(len(rows)), np.diff(ends))]
+    within = best["rank"].to_numpy()[places] <= block.k[row]
+    row, best = row[within], best.take(pa.array(places[within]))
+    end = block.anchor[row] % block.every[row] + best["window"].to_numpy() * block.every[row]
+    columns = {"num": block.num[row], "window_end": pa.array(end).cast(INSTANT)}
+    return pa.table({**columns, **{name: best[name] for name in ("rank", "term", "count")}}, REPORT_SCHEMA)
+
+
+def _slots_in_time(
+    source: Tables, place: Int64s, table: Int64s, block: QueryBlock, rows: Int64s, first: Int64s
+) -> Int64s:
+    """The slots of the given tables that any of their due windows has."""
+    counts, row = source.counts, rows[place]
+    tables = len(source.member_offsets) - 1
+    longest, every, earliest = np.zeros(tables, np.int64), np.ones(tables, np.int64), np.full(tables, MAX_US)
+    np.maximum.at(longest, table, block.window[row])
+    np.minimum.at(earliest, table, first[place])
+    every[table] = block.every[row]
+    mine = earliest[counts.table] < MAX_US
+    mine &= last_window(counts.pane, longest[counts.table], every[counts.table]) >= earliest[counts.table]
+    return np.flatnonzero(mine)
+
+
+def _answers(picked: Sequence[tuple[Tables, Int64s]], series: list[Series]) -> pa.Table:
+    """First terms of the windows of each series, from the leading rows where these are enough."""
+    short = [number for number, one in enumerate(series) if one.k <= LEADERS]
+    missing = [number for number, one in enumerate(series) if one.k > LEADERS]
+    parts = []
+    if short:
+        counts = leading_counts([(source.counts, slots) for source, slots in picked])
+        tail = np.concatenate([source.tail[slots] for source, slots in picked])
+        best, failed = top_terms(counts, tail, [series[number] for number in short])
+        parts.append(_named(best, np.array(short), counts))
+        missing += [short[place] for place in failed]
+    if missing:
+        counts = concat_counts([source.counts.take(slots) for source, slots in picked])
+        best, _ = top_terms(counts, np.zeros(counts.table.size, np.int64), [series[number] for number in missing])
+        parts.append(_named(best, np.array(missing), counts))
+    return pa.concat_tables(parts).sort_by("series") if len(parts) > 1 else parts[0]
+
+
+def _named(best: TopTerms, numbers: Int64s, counts: PaneCounts) -> pa.Table:
+    """Rows with the number of their series and the strings of their terms."""
+    strings = counts.dictionary.strings().take(pa.array(best.term))
     return pa.table(
         {
-            "num": block.num[rows[who]],
-            "window_end": pa.array(phase[who] + best.window[places] * block.every[rows[who]]).cast(INSTANT),
-            "rank": best.rank[places],
-            "term": counts.dictionary.strings().take(pa.array(best.term[places])),
-            "count": best.count[places],
-        },
-        REPORT_SCHEMA,
+            "series": numbers[best.series],
+            "window": best.window,
+            "rank": best.rank,
+            "term": strings,
+            "count": best.objects,
+        }
     )

@@ -132,8 +132,8 @@ def within(lon: float, lat: float, boxes: F64, row: int) -> bool:
     if lat < boxes[row, 1] or lat > boxes[row, 3]:
         return False
     if west <= east:
-        return west <= lon <= east
-    return lon >= west or lon <= east
+        return bool(west <= lon <= east)
+    return bool(lon >= west or lon <= east)
 
 
 @kernel

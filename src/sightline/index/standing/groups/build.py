@@ -80,7 +80,8 @@ class SubscriptionGroups:
         return int(self.table_group.size)
 
     @classmethod
-    def build(cls, block: QueryBlock, space: Space, age: npt.ArrayLike = 0, *, shared: bool = True) -> SubscriptionGroups:
+    def build(cls, block: QueryBlock, space: Space, age: npt.ArrayLike = 0, *,
+              shared: bool = True) -> SubscriptionGroups:
         """Group a block of top-terms queries; members of a group have the same ``age``. ``shared`` off: no groups."""
         n = len(block)
         boxes = _hulls(block)

@@ -58,7 +58,8 @@ def count_objects(groups: SubscriptionGroups, batches: Sequence[ObjectColumns], 
     members = np.empty(int(starts[-1]), np.int32)
     sort_pairs(frozen(pairs.object, np.int32), slot, frozen(rank, np.int32), starts[:-1].copy(), members)
     offsets, ids, dictionary = _postings(batches)
-    counts = count_slots(slot_table[order].astype(np.int64), slot_pane[order], starts, members, offsets, ids, dictionary)
+    slots = slot_table[order].astype(np.int64), slot_pane[order]
+    counts = count_slots(*slots, starts, members, offsets, ids, dictionary)
     return Counted(counts, int(starts[-1]), late, pairs.compared)
 
 

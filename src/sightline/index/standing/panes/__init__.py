@@ -8,15 +8,20 @@ from sightline.index.standing.panes.arithmetic import (
     panes_of_window,
     windows_of_pane,
 )
-from sightline.index.standing.panes.counts import PaneCounts, sum_counts
+from sightline.index.standing.panes.counts import PaneCounts, concat_counts, sum_counts
+from sightline.index.standing.panes.leaders import LEADERS, leaders_first, leading_counts
 from sightline.index.standing.panes.windows import Series, TopTerms, top_terms
 
 __all__ = [
+    "LEADERS",
     "NO_PANE",
     "PaneCounts",
     "Series",
     "TopTerms",
+    "concat_counts",
     "last_window",
+    "leaders_first",
+    "leading_counts",
     "pane_end",
     "pane_of",
     "panes_of_window",

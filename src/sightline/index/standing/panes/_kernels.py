@@ -13,7 +13,7 @@ from sightline.index.arrays import I32, I64, U8
 from sightline.jit import kernel
 
 # Places in Slide.at: what a window needs to know of the ones before it.
-WINDOW, ENTER, LEAVE, ACTIVE, LEADING, BAR_TERM, BAR_COUNT = range(7)
+WINDOW, ENTER, LEAVE, ACTIVE, LEADING, BAR_TERM, BAR_COUNT, UNSEEN, FAILED = range(9)
 NOBODY = -1
 
 
@@ -35,14 +35,15 @@ class Runs(NamedTuple):
     pane: I64
     low: I64
     high: I64
+    tail: I64  # no term that the rows leave out has more objects than this in the slot
     term: I32
-    count: I64
+    objects: I64
     name_offsets: I64  # strings of the terms, for ties
     names: U8
 
 
 @kernel
-def count_runs(starts: I64, objects: I32, offsets: I64, ids: I32, first: int, counter: I64, out_end: I64,
+def count_runs(starts: I64, objects: I32, offsets: I64, ids: I32, first: int, counter: I32, out_end: I64,
                out_term: I32, out_count: I64) -> tuple[int, int]:
     """Objects per term in each slot, of the objects ``starts[s]:starts[s + 1]``: (slot to resume at, rows).
 
@@ -59,10 +60,10 @@ def count_runs(starts: I64, objects: I32, offsets: I64, ids: I32, first: int, co
                 break
             for j in range(low, high):
                 t = ids[j]
-                if counter[t] == 0:
-                    out_term[n] = t
-                    n += 1
-                counter[t] += 1
+                seen = counter[t]
+                out_term[n] = t  # without a branch: whether a term is new cannot be predicted
+                n += seen == 0
+                counter[t] = seen + 1
         for r in range(before, n):
             out_count[r] = counter[out_term[r]]
             counter[out_term[r]] = 0
@@ -94,6 +95,55 @@ def sum_runs(starts: I64, low: I64, high: I64, term: I32, count: I64, counter: I
 
 
 @kernel
+def lead_slots(offsets: I64, leaders: int, term: I32, count: I64, tail: I64) -> None:
+    """Move the ``leaders`` largest counts of each slot to its front; ``tail`` gets the largest of the others."""
+    heap = np.empty(leaders, np.int64)  # of the largest counts, the smallest on top
+    for s in range(offsets.shape[0] - 1):
+        low, high = offsets[s], offsets[s + 1]
+        tail[s] = 0
+        if high - low <= leaders:
+            continue
+        heap[:] = 0
+        for r in range(low, high):
+            if count[r] > heap[0]:
+                heap[0] = count[r]
+                i = 0
+                while True:
+                    least = i
+                    for child in (2 * i + 1, 2 * i + 2):
+                        if child < leaders and heap[child] < heap[least]:
+                            least = child
+                    if least == i:
+                        break
+                    heap[i], heap[least] = heap[least], heap[i]
+                    i = least
+        bar, front = heap[0], low
+        for wanted in (1, 0):  # first those above the bar, then of those on it as many as there is room for
+            for r in range(front, high):
+                if count[r] >= bar + wanted and front < low + leaders:
+                    term[front], term[r] = term[r], term[front]
+                    count[front], count[r] = count[r], count[front]
+                    front += 1
+        for r in range(front, high):
+            tail[s] = max(tail[s], count[r])
+
+
+@kernel
+def pick_rows(slots: I64, offsets: I64, term: I32, count: I64, wanted: I32, out_end: I64, out_term: I32,
+              out_count: I64) -> int:
+    """Rows of the slots whose term is wanted, under its other number; the output has room for all rows."""
+    n = 0
+    for i in range(slots.shape[0]):
+        for r in range(offsets[slots[i]], offsets[slots[i] + 1]):
+            t = wanted[term[r]]
+            if t >= 0:
+                out_term[n], out_count[n] = t, count[r]
+                n += 1
+        out_end[i] = n
+    return n
+
+
+@kernel
 def flag_terms(ids: I32, used: U8) -> None:
     """Mark the terms that occur."""
     for i in ids:
@@ -104,15 +154,15 @@ def flag_terms(ids: I32, used: U8) -> None:
 def before_in_order(a: int, a_count: int, b: int, b_count: int, offsets: I64, data: U8) -> bool:
     """Whether term a comes before term b in a report: more objects, then the smaller string by its bytes."""
     if a_count != b_count:
-        return a_count > b_count
+        return bool(a_count > b_count)
     i, j = offsets[a], offsets[b]
     a_end, b_end = offsets[a + 1], offsets[b + 1]
     while i < a_end and j < b_end:
         if data[i] != data[j]:
-            return data[i] < data[j]
+            return bool(data[i] < data[j])
         i += 1
         j += 1
-    return a_end - i < b_end - j
+    return bool(a_end - i < b_end - j)
 
 
 @kernel
@@ -161,13 +211,14 @@ def keep_first(terms: I32, n: int, most: int, heap: I32, total: I64, offsets: I6
 def enter_run(run: int, runs: Runs, slide: Slide) -> None:
     """Add a pane. Terms it raises may come to lead."""
     at, total = slide.at, slide.total
+    at[UNSEEN] += runs.tail[run]
     for r in range(runs.low[run], runs.high[run]):
         t = runs.term[r]
         if total[t] == 0:
             slide.active[at[ACTIVE]] = t
             slide.place[t] = at[ACTIVE]
             at[ACTIVE] += 1
-        total[t] += runs.count[r]
+        total[t] += runs.objects[r]
         if slide.leads[t] == 0:
             slide.leads[t] = 1
             slide.leading[at[LEADING]] = t
@@ -178,9 +229,10 @@ def enter_run(run: int, runs: Runs, slide: Slide) -> None:
 def leave_run(run: int, runs: Runs, slide: Slide) -> None:
     """Subtract a pane."""
     at, total = slide.at, slide.total
+    at[UNSEEN] -= runs.tail[run]
     for r in range(runs.low[run], runs.high[run]):
         t = runs.term[r]
-        total[t] -= runs.count[r]
+        total[t] -= runs.objects[r]
         if total[t] == 0:
             at[ACTIVE] -= 1
             moved = slide.active[at[ACTIVE]]
@@ -231,6 +283,7 @@ def slide_windows(runs: Runs, slide: Slide, whole: int, rest: int, last: int, k:
 
     A window has ``whole`` periods and, if ``rest``, a part of one more. When the output is full, the window in hand
     is where the next call goes on; when all is done, ``slide.at[WINDOW]`` is above ``last`` and the sums are 0 again.
+    A window in which a term that the rows leave out could be among the first k ends everything: ``slide.at[FAILED]``.
     """
     at = slide.at
     n, room, slots = 0, out_term.shape[0], runs.pane.shape[0]
@@ -255,6 +308,10 @@ def slide_windows(runs: Runs, slide: Slide, whole: int, rest: int, last: int, k:
         if n + min(k, at[ACTIVE]) > room:
             return n
         found = first_terms(k, runs, slide)
+        if at[UNSEEN] > 0 and (found < k or slide.total[slide.heap[0]] <= at[UNSEEN]):
+            at[FAILED] = 1
+            at[WINDOW] = last + 1
+            break
         for rank in range(found, 0, -1):
             t = slide.heap[0]
             r = n + rank - 1

@@ -14,7 +14,7 @@ from sightline.text.dictionary import TermDictionary
 
 __all__ = ["PaneCounts", "concat_counts", "count_slots", "sum_counts"]
 
-FIRST_ROOM = 1 << 18
+FIRST_ROOM = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class PaneCounts:
         return cls(none, none, np.zeros(1, np.int64), np.empty(0, np.int32), none, TermDictionary.empty())
 
     def take(self, slots: npt.NDArray[np.int64]) -> PaneCounts:
-        """The given slots, in that order; the dictionary keeps only their terms."""
+        """The given slots, which ascend."""
         if len(slots) == len(self.table):
             return self
         sizes = np.diff(self.offsets)[slots]
@@ -60,11 +60,11 @@ class PaneCounts:
         return picked.compact()
 
     def compact(self) -> PaneCounts:
-        """The same counts; the dictionary keeps only terms that occur."""
+        """The same counts; a dictionary of which less than half occurs keeps only those terms."""
         used = np.zeros(len(self.dictionary), np.uint8)
         flag_terms(frozen(self.term, np.int32), used)
         kept = np.flatnonzero(used)
-        if kept.size == used.size:
+        if 2 * kept.size >= used.size:
             return self
         number = (np.cumsum(used, dtype=np.int64) - 1).astype(np.int32)
         return replace(self, term=number[self.term], dictionary=self.dictionary.take(kept))
@@ -75,7 +75,7 @@ def count_slots(table: I64, pane: I64, starts: I64, members: I32, offsets: I64, 
     """Count the terms of the objects ``members[starts[s]:starts[s + 1]]`` of each slot; a term once per object."""
     begin, objects = frozen(starts, np.int64), frozen(members, np.int32)
     lists = frozen(offsets, np.int64), frozen(ids, np.int32)
-    counter, ends = np.zeros(len(dictionary), np.int64), np.zeros(table.size + 1, np.int64)
+    counter, ends = np.zeros(len(dictionary), np.int32), np.zeros(table.size + 1, np.int64)
     parts: list[tuple[I32, I64]] = [(np.empty(0, np.int32), np.empty(0, np.int64))]
     slot, done, room = 0, 0, FIRST_ROOM
     while slot < table.size:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sightline.index.arrays import I32, I64, frozen
-from sightline.index.standing.panes._kernels import NOBODY, WINDOW, Runs, Slide, slide_windows
+from sightline.index.standing.panes._kernels import FAILED, NOBODY, WINDOW, Runs, Slide, slide_windows
 from sightline.index.standing.panes.counts import PaneCounts
 
 __all__ = ["Series", "TopTerms", "top_terms"]
@@ -41,38 +41,45 @@ class TopTerms(NamedTuple):
     window: I64
     rank: I32
     term: I32
-    count: I64
+    objects: I64
 
 
-def top_terms(counts: PaneCounts, series: Iterable[Series]) -> TopTerms:
-    """Reports of the series; a window without objects has none."""
+def top_terms(counts: PaneCounts, tail: I64, series: Iterable[Series]) -> tuple[TopTerms, list[int]]:
+    """Reports of the series, a window without objects has none; and the series that need the rows left out.
+
+    ``tail[slot]`` bounds the count of any term that is left out of a slot; 0 where none is.
+    """
     terms = len(counts.dictionary)
     # Between calls sums, flags and the list of leading terms are empty again.
     total, leads = np.zeros(terms, np.int64), np.zeros(terms, np.uint8)
     active, place, leading, heap = (np.empty(terms, np.int32) for _ in range(4))
     rows = frozen(counts.term, np.int32), frozen(counts.count, np.int64)
     names = frozen(counts.dictionary.offsets, np.int64), frozen(counts.dictionary.data, np.uint8)
-    parts: list[tuple[I64, I64, I32, I32, I64]] = []
+    parts: list[tuple[npt.NDArray[Any], ...]] = []
+    failed: list[int] = []
     for number, one in enumerate(series):
         slots = one.slots[np.argsort(counts.pane[one.slots], kind="stable")]
         if slots.size == 0:
             continue
         pane = counts.pane[slots]
         runs = Runs(frozen(pane, np.int64), frozen(counts.offsets[:-1][slots], np.int64),
-                    frozen(counts.offsets[1:][slots], np.int64), *rows, *names)
-        at = np.array([max(one.first, int(pane[0]) >> 1), 0, 0, 0, 0, NOBODY, 0], np.int64)
+                    frozen(counts.offsets[1:][slots], np.int64), frozen(tail[slots], np.int64), *rows, *names)
+        at = np.array([max(one.first, int(pane[0]) >> 1), 0, 0, 0, 0, NOBODY, 0, 0, 0], np.int64)
         slide = Slide(at, total, active, place, leading, leads, heap)
-        k = min(one.k, terms)
-        room = max(FIRST_ROOM, k)
+        room = max(FIRST_ROOM, min(one.k, terms))
         whole, rest = divmod(one.window, one.every)
+        before = len(parts)
         while at[WINDOW] <= one.last:
             out = (np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32),
                    np.empty(room, np.int64))
-            n = slide_windows(runs, slide, whole, int(rest > 0), one.last, k, *out)
-            parts.append((np.full(n, number), out[0][:n].copy(), out[1][:n].copy(), out[2][:n].copy(), out[3][:n].copy()))
+            n = slide_windows(runs, slide, whole, int(rest > 0), one.last, one.k, *out)
+            parts.append((np.full(n, number), *(column[:n].copy() for column in out)))
             room *= 2
+        if at[FAILED]:
+            failed.append(number)
+            del parts[before:]
     if not parts:
         none = np.empty(0, np.int64)
-        return TopTerms(none, none, none.astype(np.int32), none.astype(np.int32), none)
+        return TopTerms(none, none, none.astype(np.int32), none.astype(np.int32), none), failed
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return TopTerms(*columns)
+    return TopTerms(*columns), failed
