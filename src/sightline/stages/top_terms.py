@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -241,8 +242,15 @@ def _answers(picked: Sequence[tuple[Tables, Int64s]], series: list[Series]) -> p
         parts.append(_named(best, np.array(short), counts))
         missing += [short[place] for place in failed]
     if missing:
-        counts = concat_counts([source.counts.take(slots) for source, slots in picked])
-        best, _ = top_terms(counts, np.zeros(counts.table.size, np.int64), [series[number] for number in missing])
+        ends = np.cumsum([0] + [len(slots) for _, slots in picked])
+        used = np.zeros(ends[-1], np.bool_)
+        for number in missing:
+            used[series[number].slots] = True
+        spans = zip(picked, pairwise(ends.tolist()), strict=True)
+        counts = concat_counts([source.counts.take(slots[used[low:high]]) for (source, slots), (low, high) in spans])
+        place = np.cumsum(used) - 1
+        asked = [replace(series[number], slots=place[series[number].slots]) for number in missing]
+        best, _ = top_terms(counts, np.zeros(counts.table.size, np.int64), asked)
         parts.append(_named(best, np.array(missing), counts))
     return pa.concat_tables(parts).sort_by("series") if len(parts) > 1 else parts[0]
 
