@@ -227,5 +227,5 @@ def test_a_subscription_takes_at_most_160_bytes(name: str) -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(UnknownPlugin, match="gi2, levels, scan"):
+    with pytest.raises(UnknownPlugin, match="delta, fast, gi2, levels, scan"):
         standing_index("rtree")

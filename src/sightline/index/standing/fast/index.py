@@ -76,7 +76,7 @@ class FastIndex:
         cells, _ = _forest(*_spread(root.source[pushed], grid, queries), grid, queries, theta, wildcard)
         return cls(_joined((root, cells), grid, queries, frequency), lists, block.regions, block.dictionary, space)
 
-    def match(self, objects: ObjectColumns) -> MatchPairs:
+    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
         batch = object_batch(objects, self._dictionary)
         present = np.zeros(self._arrays.levels.size, np.uint8)
@@ -97,6 +97,9 @@ class FastIndex:
         pairs = np.concatenate(rows), np.concatenate(found)
         if not self._plain:
             pairs = exact_regions(self._regions, self._space, objects, *pairs)
+        if alive is not None:
+            stands = np.asarray(alive)[pairs[1]] != 0
+            pairs = pairs[0][stands], pairs[1][stands]
         return MatchPairs(*pairs, looked)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
