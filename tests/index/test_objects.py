@@ -24,7 +24,7 @@ from index_worlds import (
 )
 
 from sightline.geo.bounds import pieces
-from sightline.index.objects import _kernels
+from sightline.index.objects.postings import _kernels
 from sightline.index.objects.segment import Segment, build_segment
 from sightline.index.protocol import Conjunct
 from sightline.index.registry import OBJECT_INDEXES
@@ -120,13 +120,45 @@ def check_counts(name: str, world: list[Row], region: Region, span: tuple[int, i
     config = config_of(space=space)
     segment = segment_of(world, config, name)
     counts = segment.index.term_counts(pieces(region, space), *span, region, space)
+    got = dict(zip(segment.dictionary.strings().to_pylist(), counts.tolist(), strict=True))
+    assert {term: count for term, count in got.items() if count} == naive_counts(world, region, span, space)
+
+
+def naive_counts(world: list[Row], region: Region, span: tuple[int, int], space: Space) -> dict[str, int]:
     expected: dict[str, int] = {}
     for row in world:
         if span[0] <= row.ts <= span[1] and naive_inside(region, row, space):
             for term in terms_of(row.text):
                 expected[term] = expected.get(term, 0) + 1
-    got = dict(zip(segment.dictionary.strings().to_pylist(), counts.tolist(), strict=True))
-    assert {term: count for term, count in got.items() if count} == expected
+    return expected
+
+
+@every_index
+@given(world=worlds, region=st.one_of(regions, planar_regions), span=times, k=st.integers(1, 9),
+       bits=st.sampled_from([64, 8]))
+@settings(max_examples=60, deadline=None)
+def test_top_terms(name: str, world: list[Row], region: Region, span: tuple[int, int], k: int, bits: int) -> None:
+    check_top(name, world, region, span, k, bits)
+
+
+def check_top(name: str, world: list[Row], region: Region, span: tuple[int, int], k: int, bits: int) -> None:
+    space = PLANE if region.planar else Space()
+    config = config_of(bits, space)
+    segment = segment_of(world, config, name)
+    expected = naive_counts(world, region, span, space)
+    strings = segment.dictionary.strings().to_pylist()
+    place = (pieces(region, space), *span, region, space)
+    top = segment.index.top_terms(*place, k)
+    named = {strings[t]: c for t, c in zip(top.terms.tolist(), top.counts.tolist(), strict=True)}
+    assert len(named) == len(top.terms)
+    assert {term: count for term, count in named.items() if count} == {t: expected[t] for t in named if t in expected}
+    others = [count for term, count in expected.items() if term not in named]
+    assert max(others, default=0) <= top.bound
+    best = sorted(named.values(), reverse=True)[:k]
+    assert best[: len(expected)] == sorted(expected.values(), reverse=True)[:k]
+    counts = segment.index.counts_of(np.arange(len(strings)), *place)
+    assert counts.dtype == np.int64
+    assert {strings[t]: c for t, c in enumerate(counts.tolist()) if c} == expected
 
 
 def city(n: int) -> list[Row]:

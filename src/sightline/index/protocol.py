@@ -116,7 +116,7 @@ class Work:
 
 
 class TopTerms(NamedTuple):
-    """Exact counts of at least the k most frequent terms; all others occur at most ``bound`` times."""
+    """Exact counts of at least the most frequent terms; every term not named occurs in at most ``bound`` objects."""
 
     terms: I64
     counts: I64
@@ -143,6 +143,15 @@ class ObjectReader(Protocol):
 
     def term_counts(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
         """Objects of the region and time per term id of the segment."""
+        ...
+
+    def top_terms(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space, k: int) -> TopTerms:
+        """Exact counts of at least the k terms with most objects of the region and time (fewer where fewer occur), in
+        no particular order. A bound below the k-th count settles the question; one equal to it leaves a tie open."""
+        ...
+
+    def counts_of(self, terms: I64, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
+        """Objects of the region and time that have each of the given terms."""
         ...
 
 

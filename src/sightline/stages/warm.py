@@ -54,7 +54,7 @@ def warm() -> bool:
                 "ÉTÉ İstanbul",
                 "東京 flood",
                 "calm flood boat",
-                "x y z",
+                " ".join(f"x{i}" for i in range(80)),
                 "flood",
             ],
         }
@@ -74,6 +74,7 @@ def warm() -> bool:
             Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
             searcher = Searcher(store)
             counted = [TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6))]
+            counted.append(TopTermsQuery(everywhere, 100))  # more than an index knows at once
             for query in (*queries[:-1], *counted):
                 searcher.answer(query)
     done.parent.mkdir(parents=True, exist_ok=True)

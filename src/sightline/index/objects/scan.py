@@ -11,7 +11,8 @@ from sightline.geo.contains import inside
 from sightline.geo.distance import distance_mm
 from sightline.index.arrays import F64, I32, I64, Flag
 from sightline.index.objects.nearest import nearest_first
-from sightline.index.protocol import Conjunct, ObjectColumns, Work
+from sightline.index.objects.top_terms import top_from_counts
+from sightline.index.protocol import Conjunct, ObjectColumns, TopTerms, Work
 from sightline.model.regions import Region
 from sightline.model.space import Space
 
@@ -75,6 +76,14 @@ class ScanObjects:
         chosen[rows] = True
         counts: I64 = np.bincount(self.ids[np.repeat(chosen, np.diff(self.offsets))], minlength=self._terms)
         return counts
+
+    def top_terms(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space, k: int) -> TopTerms:
+        """The k most frequent terms and all ties."""
+        return top_from_counts(self.term_counts(pieces, lo_us, hi_us, region, space), k)
+
+    def counts_of(self, terms: I64, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
+        """Objects of the region and time that have each term."""
+        return self.term_counts(pieces, lo_us, hi_us, region, space)[np.asarray(terms, np.int64)]
 
     def _has(self, term: int) -> Flag:
         hits = np.zeros(len(self.ids) + 1, np.int64)

@@ -1,0 +1,309 @@
+"""Kernels of the postings index: the cover of a rectangle, the plan of a conjunct, range search.
+
+Rows are ranks along a Z-order curve over the segment's own extent (31 bits per axis, x in the even bits).
+``directory[c]`` is the first row of cell ``c`` at level ``span[2]``; below, ``fine`` has the key bits down to level
+``span[3]``. Postings of a term are ascending rows, so a rectangle, which is a few runs of rows, is a few runs of any
+term's postings. The 64 most frequent terms are the *head*: bit j of ``bits[row]`` says whether the row has term
+``heads[0, j]``. A head term that is in so many rows that its list would only repeat the rows has no postings: the rows
+are its list, and the bit tells.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.geo._kernels import quantise_one
+from sightline.index.arrays import F64, I32, I64
+from sightline.jit import kernel
+
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+
+BITS = 31  # bits per axis of a key
+SPLIT = 16  # cells are cut until their side is 1/16 of the rectangle's longer side
+FEW = 24  # a cell with so few candidates is read rather than cut: about what a cut costs
+SMALL_BITS, LARGE_BITS = 9, 12  # log2 rows of the two sizes of blocks with tail maxima
+ZERO, ONE = np.uint64(0), np.uint64(1)
+RUNS = 1024  # most runs of a cover; beyond, the last run grows (a cover may be too large, never too small)
+
+
+class PostingsArrays(NamedTuple):
+    """A sealed segment's index; all row-wise arrays in curve order."""
+
+    lon: F64
+    lat: F64
+    ts: I64
+    offsets: I32  # [rows + 1] forward lists
+    ids: I32
+    starts: I32  # [terms + 1] postings
+    postings: I32
+    fine: U32  # [rows] key bits below the directory
+    directory: I32  # [4 ** level + 1]
+    heads: I32  # [2, h] ascending term ids, and the rows that have each
+    bits: U64  # [rows]
+    extent: F64  # west, south, east, north of the rows
+    span: I64  # earliest ts, latest ts, level of the directory, level of the finest key
+
+
+class Plan(NamedTuple):
+    """Conjuncts resolved against a segment; conjunct c has the terms ``rest[cuts[2 c]:...]`` to look up in lists."""
+
+    key: I64  # rarest term, -1: none or one without postings, whose rows are all rows
+    length: I64  # rows that have it
+    need: U64  # head bits
+    deny: U64
+    cuts: I64  # [2 c + 1] positives, then negatives outside the head and not the key
+    rest: I32
+
+
+@kernel
+def first_at_least(values: U32, lo: int, hi: int, target: int) -> int:
+    """First position in ``values[lo:hi]`` that is not below ``target``."""
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if np.int64(values[mid]) < target:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@kernel
+def first_posting(postings: I32, lo: int, hi: int, row: int) -> int:
+    """First position in ``postings[lo:hi]`` that is not below ``row``; gallops, targets lie near the front."""
+    step = 16
+    while lo + step < hi and postings[lo + step] < row:
+        lo += step + 1
+        step *= 2
+    hi = min(hi, lo + step)
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if postings[mid] < row:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@kernel
+def first_row(index: PostingsArrays, depth: int, key: int, a: int, end: int) -> int:
+    """First row of the cell ``key`` of level ``depth``, which lies in the rows ``a:end`` of its parent."""
+    level, deep = index.span[2], index.span[3]
+    if depth <= level:
+        return np.int64(index.directory[key >> (2 * (BITS - level))])
+    mask = (np.int64(1) << (2 * (deep - level))) - 1
+    return first_at_least(index.fine, a, end, (key >> (2 * (BITS - deep))) & mask)
+
+
+@kernel
+def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> int:
+    """Runs of rows that contain every row inside ``box`` (closed): ``runs[r] = first, end, inner``, ascending.
+
+    Rows of an inner run are surely in the box. A depth-first walk of the implicit quadtree in curve order; a node
+    knows its rows, so empty and small nodes end it early wherever the data is thin. Returns the number of runs.
+    """
+    if box[0] > index.extent[2] or box[2] < index.extent[0] or box[1] > index.extent[3] or box[3] < index.extent[1]:
+        return 0
+    # Quantising is monotone, so a row in a cell strictly between those of two sides is strictly between the sides; a
+    # side beyond all rows needs no test.
+    last = np.int64(1) << BITS
+    west, south, east, north = index.extent[0], index.extent[1], index.extent[2], index.extent[3]
+    x1 = quantise_one(box[0], west, east) if box[0] > west else np.int64(-1)
+    y1 = quantise_one(box[1], south, north) if box[1] > south else np.int64(-1)
+    x2 = quantise_one(box[2], west, east) if box[2] < east else last
+    y2 = quantise_one(box[3], south, north) if box[3] < north else last
+    side = np.int64(1)
+    while side * split < max(min(x2, last) - max(x1, 0), min(y2, last) - max(y1, 0)):
+        side *= 2
+    n = 0
+    stack = np.empty((4 * BITS + 8, 6), np.int64)  # level, key, x, y, first row, end row
+    stack[0, :] = 0
+    stack[0, 5] = index.lon.shape[0]
+    top = 1
+    while top > 0:
+        top -= 1
+        depth, key, x, y = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+        a, b = stack[top, 4], stack[top, 5]
+        size = np.int64(1) << (BITS - depth)
+        if a == b or x > x2 or y > y2 or x + size <= x1 or y + size <= y1:
+            continue
+        inner = x > x1 and y > y1 and x + size <= x2 and y + size <= y2
+        if inner or size <= side or b - a <= few or depth == index.span[3]:
+            flag = np.int64(1) if inner else np.int64(0)
+            if n > 0 and runs[n - 1, 1] == a and runs[n - 1, 2] == flag:
+                runs[n - 1, 1] = b
+            elif n == runs.shape[0]:
+                runs[n - 1, 1], runs[n - 1, 2] = b, 0
+            else:
+                runs[n, 0], runs[n, 1], runs[n, 2] = a, b, flag
+                n += 1
+            continue
+        half = size >> 1
+        quarter = np.int64(1) << (2 * (BITS - depth - 1))
+        end = b
+        for child in range(3, -1, -1):  # pushed last to first: child 0 is on top and pops first
+            begin = first_row(index, depth + 1, key + child * quarter, a, end) if child > 0 else a
+            stack[top, 0], stack[top, 1] = depth + 1, key + child * quarter
+            stack[top, 2], stack[top, 3] = x + half * (child & 1), y + half * (child >> 1)
+            stack[top, 4], stack[top, 5] = begin, end
+            top += 1
+            end = begin
+    return n
+
+
+@kernel
+def head_of(index: PostingsArrays, term: int) -> int:
+    """Bit of a head term, -1 for any other."""
+    lo, hi = 0, index.heads.shape[1]
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if index.heads[0, mid] < term:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo if lo < index.heads.shape[1] and index.heads[0, lo] == term else -1
+
+
+@kernel
+def resolve(index: PostingsArrays, asked: I64) -> Plan:
+    """Plan of ``asked``: the number of conjuncts c, 2 c + 1 cuts, then positives and negatives by conjunct."""
+    count = asked[0]
+    key, length = np.full(count, -1, np.int64), np.full(count, index.lon.shape[0], np.int64)
+    need, deny = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+    cuts = np.zeros(2 * count + 1, np.int64)
+    base = 2 * count + 2
+    rest = np.empty(asked.shape[0] - base, np.int32)
+    n = 0
+    for c in range(count):
+        first, middle, end = base + asked[1 + 2 * c], base + asked[2 + 2 * c], base + asked[3 + 2 * c]
+        for j in range(first, middle):
+            term = asked[j]
+            bit, rows = head_of(index, term), np.int64(index.starts[term + 1]) - np.int64(index.starts[term])
+            listed = True
+            if bit >= 0:
+                need[c] |= ONE << np.uint64(bit)
+                listed = rows > 0
+                rows = np.int64(index.heads[1, bit])
+            if rows < length[c]:
+                length[c] = rows
+                key[c] = term if listed else -1
+        for j in range(first, middle):
+            if asked[j] != key[c] and head_of(index, asked[j]) < 0:
+                rest[n] = asked[j]
+                n += 1
+        cuts[2 * c + 1] = n
+        for j in range(middle, end):
+            bit = head_of(index, asked[j])
+            if bit >= 0:
+                deny[c] |= ONE << np.uint64(bit)
+            else:
+                rest[n] = asked[j]
+                n += 1
+        cuts[2 * c + 2] = n
+    return Plan(key, length, need, deny, cuts, rest)
+
+
+@kernel
+def has_term(index: PostingsArrays, row: int, term: int) -> bool:
+    """Whether a row has a term; its list is short, so it is read, not searched."""
+    for j in range(index.offsets[row], index.offsets[row + 1]):
+        if index.ids[j] == term:
+            return True
+    return False
+
+
+@kernel
+def rest_holds(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
+    """Whether a row has the other positives of conjunct c and none of its negatives, outside the head."""
+    for j in range(plan.cuts[2 * c], plan.cuts[2 * c + 1]):
+        if not has_term(index, row, plan.rest[j]):
+            return False
+    for j in range(plan.cuts[2 * c + 1], plan.cuts[2 * c + 2]):
+        if has_term(index, row, plan.rest[j]):
+            return False
+    return True
+
+
+@kernel
+def found_before(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
+    """Whether a row satisfies a conjunct before c, which has reported it."""
+    word = index.bits[row]
+    for b in range(c):
+        if (word & plan.need[b]) == plan.need[b] and (word & plan.deny[b]) == ZERO:
+            keyed = plan.key[b] < 0 or head_of(index, plan.key[b]) >= 0 or has_term(index, row, plan.key[b])
+            if keyed and rest_holds(index, plan, b, row):
+                return True
+    return False
+
+
+@kernel
+def needed(index: PostingsArrays, plan: Plan, c: int) -> np.uint64:
+    """Head bits a row in the list of conjunct c's key must have: those of the other positives."""
+    bit = head_of(index, plan.key[c]) if plan.key[c] >= 0 else -1
+    return plan.need[c] & ~(ONE << np.uint64(bit)) if bit >= 0 else plan.need[c]
+
+
+@kernel
+def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) -> tuple[I64, int]:
+    """Rows in any of the disjoint ``boxes`` with ``lo <= ts <= hi`` that satisfy a conjunct: (rows, looked at).
+
+    Distinct; ascending within a conjunct and box.
+    """
+    out = np.empty(256, np.int64)
+    n, looked = 0, 0
+    if hi < index.span[0] or lo > index.span[1] or hi < lo:
+        return out[:0], 0
+    plan = resolve(index, asked)
+    timed = lo > index.span[0] or hi < index.span[1]
+    runs = np.empty((RUNS, 3), np.int64)
+    rows_in_all = index.lon.shape[0]
+    for q in range(boxes.shape[0]):
+        box = boxes[q]
+        for c in range(asked[0]):
+            key, need, deny = plan.key[c], needed(index, plan, c), plan.deny[c]
+            words = (need | deny) != ZERO
+            listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
+            # The rarer the term, the more rows a cell may have until its postings are worth a cut.
+            few = FEW if key < 0 else FEW * rows_in_all // max(1, plan.length[c])
+            count = cover(index, box, few, SPLIT, runs)
+            p, end = np.int64(0), np.int64(0)
+            if key >= 0:
+                p, end = np.int64(index.starts[key]), np.int64(index.starts[key + 1])
+            for r in range(count):
+                a, b, inner = runs[r, 0], runs[r, 1], runs[r, 2] == 1
+                if key >= 0:
+                    a = first_posting(index.postings, p, end, a)
+                    b = end if b == rows_in_all else first_posting(index.postings, a, end, b)
+                    p = b
+                looked += b - a
+                if n + b - a > out.shape[0]:
+                    larger = np.empty(max(2 * out.shape[0], n + b - a), np.int64)
+                    larger[:n] = out[:n]
+                    out = larger
+                if inner and not timed and not words and not listed and c == 0:
+                    for j in range(a, b):
+                        out[n] = np.int64(index.postings[j]) if key >= 0 else j
+                        n += 1
+                    continue
+                for j in range(a, b):
+                    row = np.int64(index.postings[j]) if key >= 0 else j
+                    if words:
+                        word = index.bits[row]
+                        if (word & need) != need or (word & deny) != ZERO:
+                            continue
+                    if not inner:
+                        x, y = index.lon[row], index.lat[row]
+                        if x < box[0] or x > box[2] or y < box[1] or y > box[3]:
+                            continue
+                    if timed and (index.ts[row] < lo or index.ts[row] > hi):
+                        continue
+                    if listed and not rest_holds(index, plan, c, row):
+                        continue
+                    if c > 0 and found_before(index, plan, c, row):
+                        continue
+                    out[n] = row
+                    n += 1
+    return out[:n].copy() if 2 * n < out.shape[0] else out[:n], looked

@@ -1,0 +1,1 @@
+"""Building: curve order, lists, postings, head bits, prefix counts and tail maxima."""

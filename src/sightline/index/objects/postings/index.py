@@ -1,0 +1,238 @@
+"""Postings along a curve (KZ): the default index of a segment (SSTD section 6; Pastri's inverted lists).
+
+Objects are sorted by Morton key over the segment's own extent, every term lists its rows in that order. A rectangle is
+a few runs of rows, hence a few runs of the rarest term's postings; rows of cells inside the rectangle need no test.
+Around that:
+
+* *Head bits*: which of the 64 most frequent terms a row has, in one word; conjuncts with frequent terms rarely read a
+  list. Head terms in at least one row of ``PARAMS.dense`` have no postings at all: the rows are their list.
+* *Prefix counts* of head terms along the curve, one line per ``BLOCK`` rows, and per block of rows the largest count of
+  any other term. Together they answer most top-terms questions without reading a list (a summed-area table that
+  follows the data: a uniform grid is coarse in cities and empty elsewhere).
+* Nearest rows are found best first in the quadtree which the curve implies.
+
+Deviations from the papers: the tables of term frequencies that SSTD keeps in the nodes of an R-tree are replaced by the
+prefix counts; answers are the same, exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from sightline.geo.contains import inside
+from sightline.geo.curve import CURVE_BITS, curve_keys
+from sightline.index._kernels import count_terms
+from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields
+from sightline.index.objects.nearest import nearest_first
+from sightline.index.objects.postings import _kernels
+from sightline.index.objects.postings._kernels import PostingsArrays
+from sightline.index.objects.postings.build import _kernels as building
+from sightline.index.objects.postings.nearest import _kernels as nearest
+from sightline.index.objects.postings.top_terms import _kernels as counting
+from sightline.index.objects.postings.top_terms._kernels import TermTables
+from sightline.index.objects.top_terms import top_of
+from sightline.index.protocol import Conjunct, ObjectColumns, TopTerms, Work
+from sightline.model.regions import Box, Region
+from sightline.model.space import Space
+
+__all__ = ["PARAMS", "PostingsIndex", "PostingsParams"]
+
+_DTYPES = (
+    np.float64, np.float64, np.int64, np.int32, np.int32, np.int32, np.int32, np.uint32, np.int32, np.int32, np.uint64,
+    np.float64, np.int64,
+)  # fmt: skip
+_TABLE_DTYPES = (np.int32, np.int32, np.int32, np.int64)
+_EVERYTHING: Conjunct = ((), ())
+_MOST_TERMS = 2**31 - 1
+NAMED = 64  # terms a direct count names at least: with a low bound other segments need fewer of its counts
+
+
+@dataclass(frozen=True, slots=True)
+class PostingsParams:
+    """Sizes of what is built; not tuned further than the comments in the kernels say."""
+
+    head: int = 64  # terms with a bit in every row, 1 to 64
+    dense: int = 16  # a head term in one row of so many has no postings
+    finest: int = 16  # levels of the curve below the directory, at most
+
+
+PARAMS = PostingsParams()
+
+
+class PostingsIndex:
+    """Frozen reader of one segment."""
+
+    def __init__(self, arrays: PostingsArrays, named: Callable[[str], Any]) -> None:
+        self._arrays, self._named, self._work = arrays, named, Work()
+
+    @classmethod
+    def build(cls, objects: ObjectColumns, bounds: tuple[float, float, float, float]) -> tuple[I64, dict[str, Any]]:
+        """Sort along the curve, gather, invert, count. ``bounds`` is not needed: the curve spans the rows."""
+        n, terms = len(objects), objects.terms
+        if terms.ids.size > _MOST_TERMS:
+            raise ValueError(f"a segment holds at most {_MOST_TERMS} terms of rows, not {terms.ids.size}")
+        lon, lat = frozen(objects.lon, np.float64), frozen(objects.lat, np.float64)
+        extent = np.array([lon.min(), lat.min(), lon.max(), lat.max()], np.float64)
+        order, keys, level, deep = _along_curve(lon, lat, extent)
+        directory, fine = building.make_directory(frozen(keys, np.int64), level, deep)
+        frequency = building.frequencies(frozen(terms.ids, np.int32), len(terms.dictionary))
+        heads = _heads(frequency, PARAMS.head)
+        bit_of = np.full(frequency.size, -1, np.int8)
+        bit_of[heads] = np.arange(heads.size)
+        bit_of = frozen(bit_of, np.int8)
+        listed = (bit_of < 0) | (frequency < n / PARAMS.dense)
+        starts = frozen(building.starts_of(frozen(frequency, np.int32), frozen(listed, np.bool_)), np.int32)
+        offsets, ids = building.gather_lists(frozen(order, np.int64), frozen(terms.offsets, np.int64),
+                                             frozen(terms.ids, np.int32))
+        postings, bits = building.invert(frozen(offsets, np.int32), frozen(ids, np.int32), starts, bit_of)
+        prefix = building.prefix_counts(frozen(bits, np.uint64), heads.size, counting.BLOCK)
+        small, large = building.tail_maxima(starts, frozen(postings, np.int32), bit_of, n)
+        rest = frequency[bit_of < 0].max(initial=0)
+        built = PostingsArrays(
+            lon[order], lat[order], objects.ts[order], offsets, ids, starts, postings, fine, directory,
+            np.stack([heads.astype(np.int32), frequency[heads]]), bits, extent,
+            np.array([objects.ts.min(), objects.ts.max(), level, deep], np.int64))
+        tables = TermTables(prefix, small, large, np.array([rest], np.int64))
+        return order, built._asdict() | {f"tables_{name}": array for name, array in tables._asdict().items()}
+
+    @classmethod
+    def open(cls, arrays: Callable[[str], Any], rows: int) -> Self:
+        """Reader over (mapped) arrays."""
+        return cls(frozen_fields(PostingsArrays, _DTYPES, (arrays(name) for name in PostingsArrays._fields)), arrays)
+
+    @property
+    def work(self) -> Work:
+        """What the calls so far have cost."""
+        return self._work
+
+    def range(self, conjuncts: Sequence[Conjunct], pieces: F64, lo_us: int, hi_us: int) -> I64:
+        """Rows inside any piece and the time that satisfy any conjunct, ascending and distinct."""
+        boxes = _frozen_boxes(pieces)
+        rows, looked = _kernels.range_rows(self._arrays, _asked(conjuncts), boxes, lo_us, hi_us)
+        self._did(looked)
+        if len(conjuncts) > 1 or boxes.shape[0] > 1:
+            rows.sort()
+        return rows
+
+    def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
+                space: Space) -> tuple[I64, I64]:
+        """The k nearest rows and all ties at the k-th distance, by distance, then row."""
+        rows, distance, looked = nearest.nearest_rows(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k,
+                                                      lo_us, hi_us, space.is_geographic)
+        self._did(looked)
+        return (rows, distance) if rows.size <= nearest.IN_ORDER else nearest_first(rows, distance, k)
+
+    def term_counts(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
+        """Objects of the region and time per term."""
+        return self._count(self._rows(pieces, lo_us, hi_us, region, space))
+
+    def top_terms(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space, k: int) -> TopTerms:
+        """The k most frequent terms: by head counts if no other term can be among them, else counted directly."""
+        arrays, tables = self._arrays, self._tables
+        rows: I64 | None = None
+        if self._summed(lo_us, hi_us, region):
+            counts, bound, looked = counting.head_counts(arrays, tables, _frozen_boxes(pieces))
+            self._did(looked)
+        else:
+            rows = self._rows(pieces, lo_us, hi_us, region, space)
+            counts, bound = counting.head_counts_of_rows(arrays, tables, rows)
+        if bound == 0 or (counts.size >= k and np.partition(counts, counts.size - k)[-k] > bound):
+            met = np.flatnonzero(counts)
+            return TopTerms(arrays.heads[0, met].astype(np.int64), counts[met], int(bound))
+        if rows is None:
+            rows = self._rows(pieces, lo_us, hi_us, region, space)
+        return top_of(*counting.count_rows(arrays, rows), max(k, NAMED))
+
+    def counts_of(self, terms: I64, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
+        """Objects of the region and time that have each of the given terms."""
+        asked = np.asarray(terms, np.int64)
+        if not isinstance(region, Box):
+            return self._count(self._rows(pieces, lo_us, hi_us, region, space))[asked]
+        heads = self._arrays.heads[0]
+        out = np.full(asked.size, -1, np.int64)
+        if heads.size and self._summed(lo_us, hi_us, region):
+            counts, _, looked = counting.head_counts(self._arrays, self._tables, _frozen_boxes(pieces))
+            self._did(looked)
+            bit = np.minimum(np.searchsorted(heads, asked), heads.size - 1)
+            out = np.where(heads[bit] == asked, counts[bit], -1)
+        for i in np.flatnonzero(out < 0).tolist():
+            out[i] = self.range([((int(asked[i]),), ())], pieces, lo_us, hi_us).size
+        return out
+
+    @cached_property
+    def _tables(self) -> TermTables:
+        named = (self._named(f"tables_{name}") for name in TermTables._fields)
+        return frozen_fields(TermTables, _TABLE_DTYPES, named)
+
+    def _summed(self, lo_us: int, hi_us: int, region: Region) -> bool:
+        """Whether prefix counts hold: every row is of the time, and cells can be told to lie inside."""
+        span = self._arrays.span
+        return isinstance(region, Box) and bool(lo_us <= span[0] and hi_us >= span[1])
+
+    def _rows(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
+        rows = self.range([_EVERYTHING], pieces, lo_us, hi_us)
+        if not isinstance(region, Box):
+            rows = rows[inside(region, space, self._arrays.lon[rows], self._arrays.lat[rows])]
+        return frozen(rows, np.int64)
+
+    def _count(self, rows: I64) -> I64:
+        arrays = self._arrays
+        return count_terms(arrays.offsets, arrays.ids, rows, arrays.starts.size - 1)
+
+    def _did(self, looked: int) -> None:
+        self._work.calls += 1
+        self._work.candidates += looked
+
+
+def _asked(conjuncts: Sequence[Conjunct]) -> I64:
+    """Conjuncts as the kernels take them: how many, where each one's positives and negatives end, the terms."""
+    terms: list[int] = []
+    flat = [len(conjuncts), 0]
+    for positive, negative in conjuncts:
+        terms += positive
+        flat.append(len(terms))
+        terms += negative
+        flat.append(len(terms))
+    asked = np.array(flat + terms, np.int64)
+    asked.flags.writeable = False
+    return asked
+
+
+def _frozen_boxes(pieces: F64) -> F64:
+    """The pieces as :func:`frozen` gives them; the usual ones, contiguous and of our own making, need no copy."""
+    if type(pieces) is np.ndarray and pieces.dtype == np.float64 and pieces.flags.c_contiguous:
+        boxes = pieces.view()
+        boxes.flags.writeable = False
+        return boxes
+    return frozen(pieces, np.float64)
+
+
+def _heads(frequency: I32, head: int) -> I64:
+    """Ids of the most frequent terms, ascending."""
+    if frequency.size > head:
+        kept: I64 = np.sort(np.argpartition(frequency, frequency.size - head)[frequency.size - head :])
+        return kept
+    return np.arange(frequency.size)
+
+
+def _along_curve(lon: F64, lat: F64, extent: F64) -> tuple[I64, I64, int, int]:
+    """Order of the rows, their keys in that order, and the levels of the directory and of these keys.
+
+    Key and row number share one integer, whose plain sort is 3 times as fast as an argsort; the row number takes the
+    bits of levels that only tell neighbours apart (level 20 of the globe is a cell of 20 by 40 m).
+    """
+    n = lon.size
+    row_bits = max(1, (n - 1).bit_length())
+    level = min(11, max(1, (max(n, 16) // 4).bit_length() // 2))  # about four rows per cell of the directory
+    deep = min(CURVE_BITS, level + PARAMS.finest, (63 - row_bits) // 2)
+    packed = curve_keys(lon, lat, extent.tolist())
+    packed >>= 2 * (CURVE_BITS - deep)
+    packed <<= row_bits
+    packed |= np.arange(n)
+    packed.sort()
+    return packed & ((1 << row_bits) - 1), packed >> row_bits, level, deep

@@ -1,0 +1,1 @@
+"""Nearest rows: best first over the quadtree that the curve implies."""

@@ -1,0 +1,145 @@
+"""Counts of head terms in a region, bounds of all others, and the direct count.
+
+Along the curve a region is runs of rows. In a run that lies inside, head terms are counted by the difference of two
+lines of ``prefix``, as a summed-area table does in a grid, and the rows at its ends by their head bits. The rows of
+blocks a run touches bound every term outside the head by the blocks' tail maxima.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sightline.index.arrays import F64, I32, I64
+from sightline.index.objects.postings._kernels import LARGE_BITS, ONE, RUNS, SMALL_BITS, PostingsArrays, cover
+from sightline.jit import kernel
+
+BLOCK = 64  # rows between two lines of prefix counts
+SMALL, LARGE = 1 << SMALL_BITS, 1 << LARGE_BITS  # rows of the blocks with tail maxima
+FINE = 64  # cells of a count are cut down to 1/64 of the region's longer side
+FEW = 96  # rows of a cell that are tested rather than cut
+
+
+class TermTables(NamedTuple):
+    """Counts along the curve."""
+
+    prefix: I32  # [blocks + 1, h] rows before each block that have each head term
+    small: I32  # most rows of a block of SMALL rows that share one term outside the head
+    large: I32
+    rest: I64  # [1] rows of the most frequent term outside the head
+
+
+@kernel
+def add_words(index: PostingsArrays, a: int, b: int, counts: I64) -> None:
+    """Count the head terms of rows ``a:b``; all bits of a word at once, which the compiler makes vector code."""
+    for row in range(a, b):
+        word = index.bits[row]
+        for j in range(counts.shape[0]):
+            counts[j] += np.int64((word >> np.uint64(j)) & ONE)
+
+
+@kernel
+def tail_bound(tables: TermTables, rows: int, a: int, b: int, done: int) -> tuple[int, int]:
+    """Most rows of ``a:b`` that share a term outside the head, and the row up to which blocks are accounted for.
+
+    ``done`` is that row of the run before. Large blocks are used where they lie in the run, small ones at its ends.
+    """
+    bound = np.int64(0)
+    at = max(a // SMALL * SMALL, done)
+    while at < b:
+        if at % LARGE == 0 and (at + LARGE <= b or b == rows):
+            bound += tables.large[at // LARGE]
+            at += LARGE
+        else:
+            bound += tables.small[at // SMALL]
+            at += SMALL
+    return bound, at
+
+
+@kernel
+def head_counts(index: PostingsArrays, tables: TermTables, boxes: F64) -> tuple[I64, int, int]:
+    """Rows in the disjoint ``boxes`` per head term, at most how many have any other term, and rows looked at."""
+    counts = np.zeros(index.heads.shape[1], np.int64)
+    runs = np.empty((RUNS, 3), np.int64)
+    bound, looked, rows = np.int64(0), np.int64(0), np.int64(index.lon.shape[0])
+    for q in range(boxes.shape[0]):
+        box = boxes[q]
+        done = np.int64(0)
+        for r in range(cover(index, box, FEW, FINE, runs)):
+            a, b = runs[r, 0], runs[r, 1]
+            more, done = tail_bound(tables, rows, a, b, done)
+            bound += more
+            if runs[r, 2] == 0:
+                looked += b - a
+                for row in range(a, b):
+                    x, y = index.lon[row], index.lat[row]
+                    if x >= box[0] and x <= box[2] and y >= box[1] and y <= box[3]:
+                        add_words(index, row, row + 1, counts)
+                continue
+            first, last = (a + BLOCK - 1) // BLOCK, b // BLOCK
+            if b == rows:  # the last line of the prefix counts is the end, whatever is left of its block
+                last = np.int64(tables.prefix.shape[0] - 1)
+            if first >= last:
+                looked += b - a
+                add_words(index, a, b, counts)
+                continue
+            for j in range(counts.shape[0]):
+                counts[j] += np.int64(tables.prefix[last, j]) - np.int64(tables.prefix[first, j])
+            add_words(index, a, first * BLOCK, counts)
+            add_words(index, last * BLOCK, b, counts)
+            looked += first * BLOCK - a + max(0, b - last * BLOCK)
+    return counts, min(bound, tables.rest[0]), looked
+
+
+@kernel
+def head_counts_of_rows(index: PostingsArrays, tables: TermTables, rows: I64) -> tuple[I64, int]:
+    """The same for given ascending rows: rows per head term, and at most how many have any other."""
+    counts = np.zeros(index.heads.shape[1], np.int64)
+    bound, done = np.int64(0), np.int64(0)
+    for row in rows:
+        add_words(index, row, row + 1, counts)
+        if row >= done:
+            done = (row // SMALL + 1) * SMALL
+            bound += tables.small[row // SMALL]
+    return counts, min(bound, tables.rest[0])
+
+
+@kernel
+def count_rows(index: PostingsArrays, rows: I64) -> tuple[I32, I64]:
+    """Distinct terms of the rows and how many rows have each.
+
+    Few occurrences are counted in a hash table that stays in the cache, many in one counter per term.
+    """
+    terms = index.starts.shape[0] - 1
+    total = np.int64(0)
+    for row in rows:
+        total += np.int64(index.offsets[row + 1]) - np.int64(index.offsets[row])
+    size = np.int64(64)
+    while size < 2 * total:
+        size *= 2
+    direct = size > 2 * terms
+    mask = size - 1
+    slots = np.full(0 if direct else size, -1, np.int32)
+    seen = np.zeros(terms if direct else size, np.int32)
+    found = np.empty(min(total, terms), np.int32)
+    n = 0
+    for row in rows:
+        for j in range(index.offsets[row], index.offsets[row + 1]):
+            t = np.int64(index.ids[j])
+            at = t
+            if not direct:
+                at = ((t * np.int64(0x5BD1E995)) >> 12) & mask
+                while slots[at] != t and slots[at] >= 0:
+                    at = (at + 1) & mask
+                slots[at] = t
+            if seen[at] == 0:
+                found[n] = at
+                n += 1
+            seen[at] += 1
+    counts = np.empty(n, np.int64)
+    for i in range(n):
+        counts[i] = seen[found[i]]
+        if not direct:
+            found[i] = slots[found[i]]
+    return found[:n].copy(), counts

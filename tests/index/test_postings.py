@@ -1,0 +1,203 @@
+"""The postings index beyond the conformance suite: every size of its head, long runs, and the work it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from index_worlds import LATS, LONS, PLANE, Row, columns_of, config_of, expressions, regions, rows, table_of
+from test_objects import check_top, conjuncts_of, ids_of, naive_nearest, segment_of, times, worlds
+
+from sightline.geo.bounds import pieces
+from sightline.index.objects.postings import _kernels, index
+from sightline.index.objects.postings.build import _kernels as building
+from sightline.index.objects.postings.index import PostingsParams
+from sightline.index.objects.postings.nearest import _kernels as nearest
+from sightline.index.objects.postings.top_terms import _kernels as counting
+from sightline.index.objects.segment import Segment, build_segment
+from sightline.model.expression import Expression, parse
+from sightline.model.regions import Box, Circle, Region
+from sightline.model.space import Space
+from sightline.store.array_file import ArrayFile, write_array_file
+
+EVER = (-(2**62), 2**62)
+params = st.builds(PostingsParams, head=st.sampled_from([1, 2, 3, 64]), dense=st.sampled_from([1, 3, 1000]),
+                   finest=st.sampled_from([0, 2, 16]))
+
+
+@given(made=params, world=worlds, expression=expressions, at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
+       k=st.integers(1, 6), span=times, planar=st.booleans(), region=regions)
+@settings(max_examples=150, deadline=None)
+def test_any_head(made: PostingsParams, world: list[Row], expression: Expression, at: tuple[float, float], k: int,
+                  span: tuple[int, int], planar: bool, region: Region) -> None:
+    with patch.object(index, "PARAMS", made):
+        config = config_of(space=PLANE if planar else None)
+        fast, slow = segment_of(world, config, "postings"), segment_of(world, config, "scan")
+        found, mm = fast.index.nearest(conjuncts_of(expression, fast, config), at, k, *span, config.space)
+        names = [int(name[1:]) for name in fast.rows(found)["id"].to_pylist()]
+        expected = naive_nearest(world, expression, at, k, span, config.space)
+        assert sorted(zip(mm.tolist(), names, strict=True)) == expected
+        boxes = pieces(region, Space())
+        answers = [ids_of(s, s.index.range(conjuncts_of(expression, s, config), boxes, *span)) for s in (fast, slow)]
+        assert answers[0] == answers[1]
+        check_top("postings", world, region, span, k, 64)
+
+
+def town(n: int, words: int = 400) -> list[Row]:
+    """Cities whose words are partly their own; a few posts share a place."""
+    rng = np.random.default_rng(19)
+    which = rng.integers(0, 7, n)
+    centre = rng.uniform((-180, -80), (180, 80), (7, 2))
+    place = centre[which] + rng.normal(0, 0.4, (n, 2)).round(3)
+    weights = 1 / np.arange(1, words + 1)
+    drawn = rng.choice(words, (n, 6), p=weights / weights.sum())
+    drawn[:, 5] = np.where(rng.random(n) < 0.3, which * 10 + 100, drawn[:, 5])
+    lon = (place[:, 0] + 180) % 360 - 180
+    return [Row(x, y, int(t), " ".join(f"w{w}" for w in line))
+            for x, y, t, line in zip(lon.tolist(), place[:, 1].tolist(), rng.integers(0, 20, n), drawn, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def towns() -> tuple[list[Row], Segment, Segment]:
+    world, config = town(14_000), config_of()
+    return world, segment_of(world, config, "postings"), segment_of(world, config, "scan")
+
+
+def test_top_terms_of_large_regions(towns: tuple[list[Row], Segment, Segment]) -> None:
+    world, fast, slow = towns
+    rng = np.random.default_rng(3)
+    for i in range(60):
+        row, size = world[int(rng.integers(0, len(world)))], float(rng.choice([0.05, 0.5, 3.0, 60.0]))
+        box = Box(max(-180.0, row.lon - size), max(-90.0, row.lat - size), min(180.0, row.lon + size),
+                  min(90.0, row.lat + size))
+        region: Region = Circle(row.lon, row.lat, size * 1e5) if i % 5 == 4 else box
+        span = EVER if i % 3 else (3, 15)
+        place = (pieces(region, Space()), *span, region, Space())
+        exact = slow.index.term_counts(*place)  # both segments have the dictionary of the one tokenised table
+        for k in (1, 10, 100):
+            top = fast.index.top_terms(*place, k)
+            assert exact[top.terms].tolist() == top.counts.tolist()
+            rest = np.delete(exact, top.terms)
+            assert rest.max(initial=0) <= top.bound
+            assert np.sort(top.counts)[::-1][:k].tolist() == [c for c in np.sort(exact)[::-1][:k].tolist() if c]
+            if len(top.terms) >= k:
+                assert np.sort(top.counts)[-k] > top.bound
+        asked = rng.integers(0, exact.size, 12)
+        assert fast.index.counts_of(asked, *place).tolist() == exact[asked].tolist()
+    assert fast.index.term_counts(np.array([[-180.0, -90.0, 180.0, 90.0]]), *EVER, Box(-180, -90, 180, 90),
+                                  Space()).sum() == fast.terms.ids.size
+
+
+def test_no_row_of_an_inner_cell_is_read_for_top_terms(towns: tuple[list[Row], Segment, Segment]) -> None:
+    world, fast, _ = towns
+    everywhere = Box(-180, -90, 180, 90)
+    before = fast.index.work.candidates
+    top = fast.index.top_terms(pieces(everywhere, Space()), *EVER, everywhere, Space(), 10)
+    assert fast.index.work.candidates == before  # one run, from the first line of the counts to the last
+    assert top.counts.max() > len(world) / 3
+    half = Box(-180, -90, float(np.median(fast.lon)), 90)
+    fast.index.top_terms(pieces(half, Space()), *EVER, half, Space(), 10)
+    assert fast.index.work.candidates - before < len(world) / 20
+
+
+def test_selective_queries_read_little(towns: tuple[list[Row], Segment, Segment]) -> None:
+    world, fast, _ = towns
+    config, space = config_of(), Space()
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        row = world[int(rng.integers(0, len(world)))]
+        box = np.array([[row.lon - 0.02, row.lat - 0.02, row.lon + 0.02, row.lat + 0.02]])
+        words = sorted(row.text.split(), key=lambda w: int(w[1:]))
+        before = fast.index.work.candidates
+        found = fast.index.range(conjuncts_of(parse(words[-1]), fast, config), box, *EVER)
+        assert fast.index.work.candidates - before <= 2 * _kernels.FEW + 4 * found.size
+        before = fast.index.work.candidates
+        fast.index.nearest(conjuncts_of(parse(words[0]), fast, config), (row.lon, row.lat), 5, *EVER, space)
+        assert fast.index.work.candidates - before < len(world) / 40
+    outside = fast.index.work.candidates
+    assert fast.index.range([((), ())], np.array([[0.0, 89.5, 1.0, 90.0]]), *EVER).size == 0
+    assert fast.index.range([((), ())], np.array([[-180.0, -90.0, 180.0, 90.0]]), 100, 200).size == 0
+    assert fast.index.work.candidates == outside
+
+
+def test_many_answers_outgrow_every_buffer(towns: tuple[list[Row], Segment, Segment]) -> None:
+    world, fast, slow = towns
+    config = config_of()
+    for words in ("w0 OR w1 OR w2 NOT w3", "", "w0 NOT w399"):
+        answers = []
+        for segment in (fast, slow):
+            conjuncts = conjuncts_of(parse(words), segment, config)
+            two = np.array([[-180.0, -90.0, -20.0, 90.0], [-19.0, -90.0, 180.0, 90.0]])
+            found = segment.index.range(conjuncts, two, *EVER)
+            near, mm = segment.index.nearest(conjuncts, (179.9, 10.0), 3000, *EVER, config.space)
+            every, _ = segment.index.nearest(conjuncts, (0.0, 90.0), 10**9, *EVER, config.space)
+            answers.append((ids_of(segment, found), ids_of(segment, near), mm.tolist(), every.size))
+        assert answers[0] == answers[1]
+        assert len(answers[0][0]) > 1000
+
+
+def test_a_cover_that_runs_out_of_room_is_still_a_cover(towns: tuple[list[Row], Segment, Segment]) -> None:
+    _, fast, slow = towns
+    arrays = fast.index._arrays  # type: ignore[attr-defined]
+    box = np.array([-100.0, -60.0, 120.0, 70.0])
+    box.flags.writeable = False
+    inside = set(fast.index.range([((), ())], box[None, :], *EVER).tolist())
+    assert len(inside) == slow.index.range([((), ())], box[None, :], *EVER).size
+    for room in (1, 2, 5, 400):
+        runs = np.empty((room, 3), np.int64)
+        n = _kernels.cover(arrays, box, 4, 64, runs)
+        assert n <= room
+        covered: set[int] = set()
+        for a, b, inner in runs[:n].tolist():
+            assert not inner or set(range(a, b)) <= inside
+            covered |= set(range(a, b))
+        assert inside <= covered
+
+
+def test_one_place_and_no_terms(tmp_path: Path) -> None:
+    config = config_of()
+    world = [Row(5.0, 5.0, i, "") for i in range(300)]
+    segment = segment_of(world, config, "postings")
+    assert segment.index.range([((), ())], np.array([[5.0, 5.0, 5.0, 5.0]]), 10, 19).size == 10
+    assert segment.index.nearest([((), ())], (5.0, 6.0), 3, *EVER, config.space)[0].size == 300
+    place = Box(0, 0, 9, 9)
+    assert segment.index.top_terms(pieces(place, Space()), *EVER, place, Space(), 3).terms.size == 0
+    assert segment.index.counts_of(np.empty(0, np.int64), pieces(place, Space()), *EVER, place, Space()).size == 0
+
+
+def test_a_mapped_index_uses_the_same_machine_code(tmp_path: Path) -> None:
+    config, world = config_of(), town(40)
+    data = build_segment(columns_of(world, config), table_of(world), "postings")
+    write_array_file(tmp_path / "s.sl", data.arrays, data.meta, durable=False)
+    box = Box(-170, -80, 170, 80)
+    for segment in (Segment.from_data(data), Segment.from_file(ArrayFile.open(tmp_path / "s.sl"))):
+        segment.index.range([((0,), (1,))], pieces(box, Space()), *EVER)
+        segment.index.nearest([((0,), ())], (0.0, 0.0), 2, *EVER, Space())
+        for k in (1, 500):
+            segment.index.top_terms(pieces(box, Space()), *EVER, box, Space(), k)
+    for kernel in (_kernels.range_rows, nearest.nearest_rows, counting.head_counts, counting.count_rows,
+                   building.invert):
+        assert len(getattr(kernel, "signatures", [0])) == 1
+
+
+@given(st.lists(rows, min_size=1, max_size=20), st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+       st.tuples(st.floats(-180, 180), st.floats(-90, 90)), st.tuples(st.floats(-180, 180), st.floats(-90, 90)))
+@settings(max_examples=200, deadline=None)
+def test_bounds_are_below_distances(world: list[Row], a: tuple[float, float], b: tuple[float, float],
+                                    at: tuple[float, float]) -> None:
+    west, east, south, north = min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])
+    for geographic in (True, False):
+        cosine = float(np.cos(np.radians(at[1])))
+        bound = nearest.lower_bound(geographic, *at, cosine, west, south, east, north)
+        for row in world:
+            x, y = float(np.clip(row.lon, west, east)), float(np.clip(row.lat, south, north))
+            mm = int(nearest.haversine_mm(*at, x, y) if geographic else nearest.planar_mm(*at, x, y))
+            most, high, wide = nearest.limits(geographic, at[1], mm)
+            step = abs(x - at[0])
+            assert bound <= most
+            assert abs(y - at[1]) <= high
+            assert min(step, 360.0 - step) <= wide if geographic else step <= wide
