@@ -14,7 +14,7 @@ from test_objects import check_top, conjuncts_of, ids_of, naive_nearest, segment
 
 from sightline.geo.bounds import pieces
 from sightline.index.objects.postings import _kernels, index
-from sightline.index.objects.postings.build import _kernels as building
+from sightline.index.objects.postings.building import _kernels as building
 from sightline.index.objects.postings.index import PostingsParams
 from sightline.index.objects.postings.nearest import _kernels as nearest
 from sightline.index.objects.postings.top_terms import _kernels as counting
@@ -101,7 +101,7 @@ def test_no_row_of_an_inner_cell_is_read_for_top_terms(towns: tuple[list[Row], S
     assert top.counts.max() > len(world) / 3
     half = Box(-180, -90, float(np.median(fast.lon)), 90)
     fast.index.top_terms(pieces(half, Space()), *EVER, half, Space(), 10)
-    assert fast.index.work.candidates - before < len(world) / 20
+    assert fast.index.work.candidates - before < len(world) / 10  # half of them are in the region
 
 
 def test_selective_queries_read_little(towns: tuple[list[Row], Segment, Segment]) -> None:
@@ -114,7 +114,7 @@ def test_selective_queries_read_little(towns: tuple[list[Row], Segment, Segment]
         words = sorted(row.text.split(), key=lambda w: int(w[1:]))
         before = fast.index.work.candidates
         found = fast.index.range(conjuncts_of(parse(words[-1]), fast, config), box, *EVER)
-        assert fast.index.work.candidates - before <= 2 * _kernels.FEW + 4 * found.size
+        assert fast.index.work.candidates - before <= len(world) / 100 + 4 * found.size
         before = fast.index.work.candidates
         fast.index.nearest(conjuncts_of(parse(words[0]), fast, config), (row.lon, row.lat), 5, *EVER, space)
         assert fast.index.work.candidates - before < len(world) / 40
@@ -125,7 +125,7 @@ def test_selective_queries_read_little(towns: tuple[list[Row], Segment, Segment]
 
 
 def test_many_answers_outgrow_every_buffer(towns: tuple[list[Row], Segment, Segment]) -> None:
-    world, fast, slow = towns
+    _, fast, slow = towns
     config = config_of()
     for words in ("w0 OR w1 OR w2 NOT w3", "", "w0 NOT w399"):
         answers = []

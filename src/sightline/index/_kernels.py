@@ -9,7 +9,7 @@ from sightline.jit import kernel
 
 
 @kernel
-def count_terms(offsets: I64, ids: I32, rows: I64, terms: int) -> I64:
+def count_terms(offsets: I32 | I64, ids: I32, rows: I64, terms: int) -> I64:
     """Rows of ``rows`` per term."""
     counts = np.zeros(terms, np.int64)
     for row in rows:

@@ -23,7 +23,8 @@ U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 
 BITS = 31  # bits per axis of a key
-SPLIT = 16  # cells are cut until their side is 1/16 of the rectangle's longer side
+SPLIT = 64  # cells are cut until their side is 1/64 of the rectangle's longer side
+NO_LIMIT = 1 << BITS  # or until they have few rows
 FEW = 24  # a cell with so few candidates is read rather than cut: about what a cut costs
 SMALL_BITS, LARGE_BITS = 9, 12  # log2 rows of the two sizes of blocks with tail maxima
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -93,7 +94,7 @@ def first_row(index: PostingsArrays, depth: int, key: int, a: int, end: int) -> 
     """First row of the cell ``key`` of level ``depth``, which lies in the rows ``a:end`` of its parent."""
     level, deep = index.span[2], index.span[3]
     if depth <= level:
-        return np.int64(index.directory[key >> (2 * (BITS - level))])
+        return int(index.directory[key >> (2 * (BITS - level))])
     mask = (np.int64(1) << (2 * (deep - level))) - 1
     return first_at_least(index.fine, a, end, (key >> (2 * (BITS - deep))) & mask)
 
@@ -116,7 +117,7 @@ def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> i
     x2 = quantise_one(box[2], west, east) if box[2] < east else last
     y2 = quantise_one(box[3], south, north) if box[3] < north else last
     side = np.int64(1)
-    while side * split < max(min(x2, last) - max(x1, 0), min(y2, last) - max(y1, 0)):
+    while side * split < max(x2 - x1, y2 - y1):
         side *= 2
     n = 0
     stack = np.empty((4 * BITS + 8, 6), np.int64)  # level, key, x, y, first row, end row
@@ -181,12 +182,12 @@ def resolve(index: PostingsArrays, asked: I64) -> Plan:
         first, middle, end = base + asked[1 + 2 * c], base + asked[2 + 2 * c], base + asked[3 + 2 * c]
         for j in range(first, middle):
             term = asked[j]
-            bit, rows = head_of(index, term), np.int64(index.starts[term + 1]) - np.int64(index.starts[term])
+            bit, rows = head_of(index, term), int(index.starts[term + 1]) - int(index.starts[term])
             listed = True
             if bit >= 0:
                 need[c] |= ONE << np.uint64(bit)
                 listed = rows > 0
-                rows = np.int64(index.heads[1, bit])
+                rows = int(index.heads[1, bit])
             if rows < length[c]:
                 length[c] = rows
                 key[c] = term if listed else -1
@@ -243,7 +244,7 @@ def found_before(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
 def needed(index: PostingsArrays, plan: Plan, c: int) -> np.uint64:
     """Head bits a row in the list of conjunct c's key must have: those of the other positives."""
     bit = head_of(index, plan.key[c]) if plan.key[c] >= 0 else -1
-    return plan.need[c] & ~(ONE << np.uint64(bit)) if bit >= 0 else plan.need[c]
+    return np.uint64(plan.need[c] & ~(ONE << np.uint64(bit))) if bit >= 0 else plan.need[c]
 
 
 @kernel
@@ -269,9 +270,9 @@ def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) 
             # The rarer the term, the more rows a cell may have until its postings are worth a cut.
             few = FEW if key < 0 else FEW * rows_in_all // max(1, plan.length[c])
             count = cover(index, box, few, SPLIT, runs)
-            p, end = np.int64(0), np.int64(0)
+            p, end = 0, 0
             if key >= 0:
-                p, end = np.int64(index.starts[key]), np.int64(index.starts[key + 1])
+                p, end = int(index.starts[key]), int(index.starts[key + 1])
             for r in range(count):
                 a, b, inner = runs[r, 0], runs[r, 1], runs[r, 2] == 1
                 if key >= 0:
@@ -285,11 +286,11 @@ def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) 
                     out = larger
                 if inner and not timed and not words and not listed and c == 0:
                     for j in range(a, b):
-                        out[n] = np.int64(index.postings[j]) if key >= 0 else j
+                        out[n] = int(index.postings[j]) if key >= 0 else j
                         n += 1
                     continue
                 for j in range(a, b):
-                    row = np.int64(index.postings[j]) if key >= 0 else j
+                    row = int(index.postings[j]) if key >= 0 else j
                     if words:
                         word = index.bits[row]
                         if (word & need) != need or (word & deny) != ZERO:

@@ -31,7 +31,7 @@ from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.objects.postings import _kernels
 from sightline.index.objects.postings._kernels import PostingsArrays
-from sightline.index.objects.postings.build import _kernels as building
+from sightline.index.objects.postings.building import _kernels as building
 from sightline.index.objects.postings.nearest import _kernels as nearest
 from sightline.index.objects.postings.top_terms import _kernels as counting
 from sightline.index.objects.postings.top_terms._kernels import TermTables

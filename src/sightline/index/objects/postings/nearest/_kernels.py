@@ -28,7 +28,7 @@ from sightline.index.objects.postings._kernels import (
 )
 from sightline.jit import kernel
 
-FAR = np.int64(2**63 - 1)
+FAR = 2**63 - 1
 LEAST_LEAF, MOST_LEAF = 32, 2048  # postings of a node that is read, not cut
 IN_ORDER = 64  # answers up to this size are put in order here
 _RADIANS = math.pi / 180
@@ -215,7 +215,7 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
             if q - p <= leaf or depth == index.span[3]:
                 looked += q - p
                 for j in range(p, q):
-                    row = np.int64(index.postings[j]) if key >= 0 else j
+                    row = int(index.postings[j]) if key >= 0 else j
                     if words:
                         word = index.bits[row]
                         if (word & need) != need or (word & deny) != ZERO:
@@ -228,7 +228,7 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                         continue
                     if listed and not rest_holds(index, plan, c, row):
                         continue
-                    mm = haversine_mm(lon, lat, x, y) if geographic else planar_mm(lon, lat, x, y)
+                    mm = int(haversine_mm(lon, lat, x, y) if geographic else planar_mm(lon, lat, x, y))
                     if mm > kth or (c > 0 and found_before(index, plan, c, row)):
                         continue
                     if n == out.shape[0]:
@@ -241,7 +241,7 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                     n += 1
                     known = keep_smallest(best, known, mm)
                     if known == k:
-                        kth = best[0]
+                        kth = int(best[0])
                 h_most, dy_most, dx_most = limits(geographic, lat, kth)
                 continue
             if used + 4 > pool.shape[0]:
@@ -264,9 +264,9 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                 if begin_p < q:
                     x_cell = pool[node, 2] + size * (child & 1)
                     y_cell = pool[node, 3] + size * (child >> 1)
-                    bound = lower_bound(
-                        geographic, lon, lat, cosine, west + x_cell * unit_x - slack_x, south + y_cell * unit_y - slack_y,
-                        west + (x_cell + size) * unit_x + slack_x, south + (y_cell + size) * unit_y + slack_y)
+                    x, y = west + x_cell * unit_x, south + y_cell * unit_y
+                    bound = lower_bound(geographic, lon, lat, cosine, x - slack_x, y - slack_y,
+                                        x + size * unit_x + slack_x, y + size * unit_y + slack_y)
                     if bound <= h_most:
                         pool[used, 0], pool[used, 1], pool[used, 2], pool[used, 3] = depth + 1, from_key, x_cell, y_cell
                         pool[used, 4], pool[used, 5], pool[used, 6], pool[used, 7] = begin, end, begin_p, q

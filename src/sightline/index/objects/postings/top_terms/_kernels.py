@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import F64, I32, I64
-from sightline.index.objects.postings._kernels import LARGE_BITS, ONE, RUNS, SMALL_BITS, PostingsArrays, cover
+from sightline.index.objects.postings._kernels import LARGE_BITS, NO_LIMIT, ONE, SMALL_BITS, PostingsArrays, cover
 from sightline.jit import kernel
 
 BLOCK = 64  # rows between two lines of prefix counts
 SMALL, LARGE = 1 << SMALL_BITS, 1 << LARGE_BITS  # rows of the blocks with tail maxima
-FINE = 64  # cells of a count are cut down to 1/64 of the region's longer side
-FEW = 96  # rows of a cell that are tested rather than cut
+FEW = 96  # rows of a cell that are tested rather than cut; the ends of a new run cost about as much
+RUNS = 4096  # room for runs
 
 
 class TermTables(NamedTuple):
@@ -45,14 +45,14 @@ def tail_bound(tables: TermTables, rows: int, a: int, b: int, done: int) -> tupl
 
     ``done`` is that row of the run before. Large blocks are used where they lie in the run, small ones at its ends.
     """
-    bound = np.int64(0)
+    bound = 0
     at = max(a // SMALL * SMALL, done)
     while at < b:
         if at % LARGE == 0 and (at + LARGE <= b or b == rows):
-            bound += tables.large[at // LARGE]
+            bound += int(tables.large[at // LARGE])
             at += LARGE
         else:
-            bound += tables.small[at // SMALL]
+            bound += int(tables.small[at // SMALL])
             at += SMALL
     return bound, at
 
@@ -62,11 +62,11 @@ def head_counts(index: PostingsArrays, tables: TermTables, boxes: F64) -> tuple[
     """Rows in the disjoint ``boxes`` per head term, at most how many have any other term, and rows looked at."""
     counts = np.zeros(index.heads.shape[1], np.int64)
     runs = np.empty((RUNS, 3), np.int64)
-    bound, looked, rows = np.int64(0), np.int64(0), np.int64(index.lon.shape[0])
+    bound, looked, rows = 0, 0, index.lon.shape[0]
     for q in range(boxes.shape[0]):
         box = boxes[q]
-        done = np.int64(0)
-        for r in range(cover(index, box, FEW, FINE, runs)):
+        done = 0
+        for r in range(cover(index, box, FEW, NO_LIMIT, runs)):
             a, b = runs[r, 0], runs[r, 1]
             more, done = tail_bound(tables, rows, a, b, done)
             bound += more
@@ -79,7 +79,7 @@ def head_counts(index: PostingsArrays, tables: TermTables, boxes: F64) -> tuple[
                 continue
             first, last = (a + BLOCK - 1) // BLOCK, b // BLOCK
             if b == rows:  # the last line of the prefix counts is the end, whatever is left of its block
-                last = np.int64(tables.prefix.shape[0] - 1)
+                last = tables.prefix.shape[0] - 1
             if first >= last:
                 looked += b - a
                 add_words(index, a, b, counts)
@@ -89,20 +89,20 @@ def head_counts(index: PostingsArrays, tables: TermTables, boxes: F64) -> tuple[
             add_words(index, a, first * BLOCK, counts)
             add_words(index, last * BLOCK, b, counts)
             looked += first * BLOCK - a + max(0, b - last * BLOCK)
-    return counts, min(bound, tables.rest[0]), looked
+    return counts, min(bound, int(tables.rest[0])), looked
 
 
 @kernel
 def head_counts_of_rows(index: PostingsArrays, tables: TermTables, rows: I64) -> tuple[I64, int]:
     """The same for given ascending rows: rows per head term, and at most how many have any other."""
     counts = np.zeros(index.heads.shape[1], np.int64)
-    bound, done = np.int64(0), np.int64(0)
+    bound, done = 0, 0
     for row in rows:
         add_words(index, row, row + 1, counts)
         if row >= done:
             done = (row // SMALL + 1) * SMALL
-            bound += tables.small[row // SMALL]
-    return counts, min(bound, tables.rest[0])
+            bound += int(tables.small[row // SMALL])
+    return counts, min(bound, int(tables.rest[0]))
 
 
 @kernel
