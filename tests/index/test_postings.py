@@ -26,7 +26,7 @@ from sightline.store.array_file import ArrayFile, write_array_file
 
 EVER = (-(2**62), 2**62)
 params = st.builds(PostingsParams, head=st.sampled_from([1, 2, 3, 64]), dense=st.sampled_from([1, 3, 1000]),
-                   finest=st.sampled_from([0, 2, 16]))
+                   runners=st.sampled_from([0, 1, 3, 512]), finest=st.sampled_from([0, 2, 16]))
 
 
 @given(made=params, world=worlds, expression=expressions, at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),

@@ -27,7 +27,7 @@ import numpy as np
 from sightline.geo.contains import inside
 from sightline.geo.curve import CURVE_BITS, curve_keys
 from sightline.index._kernels import count_terms
-from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields
+from sightline.index.arrays import F64, I32, I64, Flag, frozen, frozen_fields
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.objects.postings import _kernels
 from sightline.index.objects.postings._kernels import PostingsArrays
@@ -46,9 +46,10 @@ _DTYPES = (
     np.float64, np.float64, np.int64, np.int32, np.int32, np.int32, np.int32, np.uint32, np.int32, np.int32, np.uint64,
     np.float64, np.int64,
 )  # fmt: skip
-_TABLE_DTYPES = (np.int32, np.int32, np.int32, np.int64)
+_TABLE_DTYPES = (np.int32, np.int32, np.int32, np.int32)
 _EVERYTHING: Conjunct = ((), ())
 _MOST_TERMS = 2**31 - 1
+CANDIDATES = 48  # terms outside the head that are counted by their postings rather than counting every term
 NAMED = 64  # terms a direct count names at least: with a low bound other segments need fewer of its counts
 
 
@@ -58,6 +59,7 @@ class PostingsParams:
 
     head: int = 64  # terms with a bit in every row, 1 to 64
     dense: int = 16  # a head term in one row of so many has no postings
+    runners: int = 512  # terms after the head that are known by frequency
     finest: int = 16  # levels of the curve below the directory, at most
 
 
@@ -92,12 +94,11 @@ class PostingsIndex:
         postings, bits = building.invert(frozen(offsets, np.int32), frozen(ids, np.int32), starts, bit_of)
         prefix = building.prefix_counts(frozen(bits, np.uint64), heads.size, counting.BLOCK)
         small, large = building.tail_maxima(starts, frozen(postings, np.int32), bit_of, n)
-        rest = frequency[bit_of < 0].max(initial=0)
         built = PostingsArrays(
             lon[order], lat[order], objects.ts[order], offsets, ids, starts, postings, fine, directory,
             np.stack([heads.astype(np.int32), frequency[heads]]), bits, extent,
             np.array([objects.ts.min(), objects.ts.max(), level, deep], np.int64))
-        tables = TermTables(prefix, small, large, np.array([rest], np.int64))
+        tables = TermTables(prefix, small, large, _runners(frequency, bit_of < 0, PARAMS.runners))
         return order, built._asdict() | {f"tables_{name}": array for name, array in tables._asdict().items()}
 
     @classmethod
@@ -132,7 +133,8 @@ class PostingsIndex:
         return self._count(self._rows(pieces, lo_us, hi_us, region, space))
 
     def top_terms(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space, k: int) -> TopTerms:
-        """The k most frequent terms: by head counts if no other term can be among them, else counted directly."""
+        """The k most frequent terms: by head counts if no other term can be among them, with the counts of the few
+        that can, or by a count of every term."""
         arrays, tables = self._arrays, self._tables
         rows: I64 | None = None
         if self._summed(lo_us, hi_us, region):
@@ -141,9 +143,18 @@ class PostingsIndex:
         else:
             rows = self._rows(pieces, lo_us, hi_us, region, space)
             counts, bound = counting.head_counts_of_rows(arrays, tables, rows)
-        if bound == 0 or (counts.size >= k and np.partition(counts, counts.size - k)[-k] > bound):
+        kth = int(np.partition(counts, counts.size - k)[-k]) if counts.size >= k else 0
+        if bound == 0 or kth > bound:
             met = np.flatnonzero(counts)
             return TopTerms(arrays.heads[0, met].astype(np.int64), counts[met], int(bound))
+        runners = tables.runners
+        rivals = int(np.searchsorted(-runners[1], -kth, "right"))  # other terms with at least that many rows in all
+        if rivals <= min(CANDIDATES, runners.shape[1] - 1) and isinstance(region, Box):
+            terms = np.concatenate([arrays.heads[0], runners[0, :rivals]]).astype(np.int64)
+            more, looked = counting.posting_counts(arrays, frozen(terms[counts.size :], np.int64),
+                                                   _frozen_boxes(pieces), lo_us, hi_us)
+            self._did(looked)
+            return TopTerms(terms, np.concatenate([counts, more]), min(int(bound), int(runners[1, rivals])))
         if rows is None:
             rows = self._rows(pieces, lo_us, hi_us, region, space)
         return top_of(*counting.count_rows(arrays, rows), max(k, NAMED))
@@ -154,14 +165,21 @@ class PostingsIndex:
         if not isinstance(region, Box):
             return self._count(self._rows(pieces, lo_us, hi_us, region, space))[asked]
         heads = self._arrays.heads[0]
-        out = np.full(asked.size, -1, np.int64)
-        if heads.size and self._summed(lo_us, hi_us, region):
-            counts, _, looked = counting.head_counts(self._arrays, self._tables, _frozen_boxes(pieces))
+        out = np.zeros(asked.size, np.int64)
+        bit = np.searchsorted(heads, asked)
+        head = heads[np.minimum(bit, heads.size - 1)] == asked if heads.size else np.zeros(asked.size, np.bool_)
+        if head.any():
+            if self._summed(lo_us, hi_us, region):
+                counts, _, looked = counting.head_counts(self._arrays, self._tables, _frozen_boxes(pieces))
+                self._did(looked)
+            else:
+                rows = self._rows(pieces, lo_us, hi_us, region, space)
+                counts, _ = counting.head_counts_of_rows(self._arrays, self._tables, rows)
+            out[head] = counts[bit[head]]
+        if not head.all():
+            out[~head], looked = counting.posting_counts(self._arrays, frozen(asked[~head], np.int64),
+                                                         _frozen_boxes(pieces), lo_us, hi_us)
             self._did(looked)
-            bit = np.minimum(np.searchsorted(heads, asked), heads.size - 1)
-            out = np.where(heads[bit] == asked, counts[bit], -1)
-        for i in np.flatnonzero(out < 0).tolist():
-            out[i] = self.range([((int(asked[i]),), ())], pieces, lo_us, hi_us).size
         return out
 
     @cached_property
@@ -218,6 +236,16 @@ def _heads(frequency: I32, head: int) -> I64:
         kept: I64 = np.sort(np.argpartition(frequency, frequency.size - head)[frequency.size - head :])
         return kept
     return np.arange(frequency.size)
+
+
+def _runners(frequency: I32, tail: Flag, most: int) -> I32:
+    """The most frequent terms of the tail by frequency, descending, and one line more that bounds all others."""
+    terms = np.flatnonzero(tail)
+    if terms.size > most + 1:
+        terms = terms[np.argpartition(frequency[terms], terms.size - most - 1)[terms.size - most - 1 :]]
+    terms = terms[np.argsort(-frequency[terms], kind="stable")]
+    out = np.stack([terms, frequency[terms]]).astype(np.int32)
+    return out if terms.size > most else np.hstack([out, np.array([[-1], [0]], np.int32)])
 
 
 def _along_curve(lon: F64, lat: F64, extent: F64) -> tuple[I64, I64, int, int]:

@@ -12,7 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import F64, I32, I64
-from sightline.index.objects.postings._kernels import LARGE_BITS, NO_LIMIT, ONE, SMALL_BITS, PostingsArrays, cover
+from sightline.index.objects.postings._kernels import (
+    LARGE_BITS,
+    NO_LIMIT,
+    ONE,
+    SMALL_BITS,
+    SPLIT,
+    PostingsArrays,
+    cover,
+    first_posting,
+)
 from sightline.jit import kernel
 
 BLOCK = 64  # rows between two lines of prefix counts
@@ -27,7 +36,8 @@ class TermTables(NamedTuple):
     prefix: I32  # [blocks + 1, h] rows before each block that have each head term
     small: I32  # most rows of a block of SMALL rows that share one term outside the head
     large: I32
-    rest: I64  # [1] rows of the most frequent term outside the head
+    runners: I32  # [2, m + 1] the most frequent terms outside the head, descending, and the rows that have each;
+    # the last one, -1 where that was all of them, stands for the others
 
 
 @kernel
@@ -89,7 +99,7 @@ def head_counts(index: PostingsArrays, tables: TermTables, boxes: F64) -> tuple[
             add_words(index, a, first * BLOCK, counts)
             add_words(index, last * BLOCK, b, counts)
             looked += first * BLOCK - a + max(0, b - last * BLOCK)
-    return counts, min(bound, int(tables.rest[0])), looked
+    return counts, min(bound, int(tables.runners[1, 0])), looked
 
 
 @kernel
@@ -102,7 +112,41 @@ def head_counts_of_rows(index: PostingsArrays, tables: TermTables, rows: I64) ->
         if row >= done:
             done = (row // SMALL + 1) * SMALL
             bound += int(tables.small[row // SMALL])
-    return counts, min(bound, int(tables.rest[0]))
+    return counts, min(bound, int(tables.runners[1, 0]))
+
+
+@kernel
+def posting_counts(index: PostingsArrays, terms: I64, boxes: F64, lo: int, hi: int) -> tuple[I64, int]:
+    """Rows in the disjoint ``boxes`` with ``lo <= ts <= hi`` that have each of ``terms``, and postings looked at.
+
+    For terms outside the head. In an inner run only the ends of a term's part are looked up.
+    """
+    counts = np.zeros(terms.shape[0], np.int64)
+    looked = 0
+    if hi < index.span[0] or lo > index.span[1] or hi < lo:
+        return counts, looked
+    timed = lo > index.span[0] or hi < index.span[1]
+    runs = np.empty((RUNS, 3), np.int64)
+    for q in range(boxes.shape[0]):
+        box = boxes[q]
+        n = cover(index, box, FEW, SPLIT, runs)
+        for i in range(terms.shape[0]):
+            p, end = int(index.starts[terms[i]]), int(index.starts[terms[i] + 1])
+            for r in range(n):
+                a = first_posting(index.postings, p, end, runs[r, 0])
+                p = first_posting(index.postings, a, end, runs[r, 1])
+                if runs[r, 2] == 1 and not timed:
+                    counts[i] += p - a
+                    continue
+                looked += p - a
+                for j in range(a, p):
+                    row = index.postings[j]
+                    x, y, t = index.lon[row], index.lat[row], index.ts[row]
+                    if x >= box[0] and x <= box[2] and y >= box[1] and y <= box[3] and t >= lo and t <= hi:
+                        counts[i] += 1
+                if p == end:
+                    break
+    return counts, looked
 
 
 @kernel
