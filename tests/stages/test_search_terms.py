@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +14,11 @@ from hypothesis import strategies as st
 
 from sightline.geo.bounds import pieces
 from sightline.index.objects.segment import Segment, build_segment
-from sightline.index.protocol import ObjectColumns
+from sightline.index.protocol import ObjectColumns, ObjectReader
 from sightline.index.registry import OBJECT_INDEXES
+from sightline.model.config import StoreConfig
 from sightline.model.regions import Box, Circle
-from sightline.model.space import Space
-from sightline.model.text_config import TextConfig
-from sightline.stages.search_terms import COUNTS, NamedTerms, SegmentTerms, top_terms
+from sightline.stages.search_terms import COUNTS, NamedTerms, SegmentTerms, TermsPart, top_terms
 from sightline.text.tokeniser import tokenise
 
 LETTERS = ["a", "b", "c", "d", "é", "東", "z"]
@@ -50,6 +50,21 @@ class Told:
                         schema=COUNTS)  # fmt: skip
 
 
+class Alone:
+    """A segment with one reader."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment, self._reader = segment, segment.reader()
+
+    def ask(self, question: Callable[[ObjectReader], Any]) -> tuple[Any, int]:
+        before = self._reader.work.candidates
+        return question(self._reader), self._reader.work.candidates - before
+
+
+def asked(parts: Sequence[TermsPart], k: int) -> list[tuple[str, int]]:
+    return top_terms(parts, [part.top(k) for part in parts], k)
+
+
 def summed(counts: Sequence[dict[str, int]], k: int) -> list[tuple[str, int]]:
     total: Counter[str] = Counter()
     for one in counts:
@@ -64,13 +79,13 @@ tables = st.dictionaries(st.sampled_from(LETTERS), st.integers(1, 9), max_size=7
 @settings(max_examples=300, deadline=None)
 def test_equal_to_the_sum(told: list[tuple[dict[str, int], int, int]], k: int) -> None:
     parts = [Told(*one) for one in told]
-    assert top_terms(parts, k) == summed([part.counts for part in parts], k)
+    assert asked(parts, k) == summed([part.counts for part in parts], k)
 
 
 def test_only_open_terms_are_asked_for() -> None:
     heavy = {"a": 1000, "b": 900, "c": 2, "d": 1}
     parts = [Told(heavy, extra=1), Told({"a": 800, "c": 700, "z": 3, "d": 2}, extra=1)]
-    assert top_terms(parts, 2) == [("a", 1800), ("b", 900)]
+    assert asked(parts, 2) == [("a", 1800), ("b", 900)]
     assert parts[0].asked == []
     assert parts[1].asked == [["b"]]
     assert parts[0].emptied == parts[1].emptied == 0
@@ -78,10 +93,10 @@ def test_only_open_terms_are_asked_for() -> None:
 
 def test_a_tie_with_what_is_not_named_is_settled_by_counting() -> None:
     parts = [Told({"z": 5, "y": 5, "a": 5})]
-    assert top_terms(parts, 1) == [("a", 5)]
+    assert asked(parts, 1) == [("a", 5)]
     wide = {f"w{i:03}": 5 for i in range(300)}
     part = Told(wide)
-    assert top_terms([part], 2) == [("w000", 5), ("w001", 5)]
+    assert asked([part], 2) == [("w000", 5), ("w001", 5)]
     assert part.emptied == 1
 
 
@@ -99,15 +114,15 @@ posts = st.lists(
 def test_segments(
     batches: list[list[tuple[float, float, int, list[str]]]], k: int, bits: int, name: str, region: Box | Circle
 ) -> None:
-    seed, space, span = 5, Space(), (2, 8)
+    config, span = StoreConfig(seed=5, hash_bits=bits), (2, 8)
     parts = []
     for batch in batches:
         lon, lat, ts = (np.array([post[i] for post in batch]) for i in range(3))
         texts = pa.array([" ".join(post[3]) for post in batch], pa.string())
-        objects = ObjectColumns(lon, lat, ts, tokenise(texts, TextConfig(), seed, bits))
+        objects = ObjectColumns(lon, lat, ts, tokenise(texts, config.text, config.seed, bits))
         table = pa.table({"id": texts, "lon": lon, "lat": lat, "ts": ts, "text": texts})
         segment = Segment.from_data(build_segment(objects, table, name))
-        parts.append(SegmentTerms(segment, pieces(region, space), span, region, space, seed, bits))
+        parts.append(SegmentTerms(Alone(segment), pieces(region, config.space), span, region, config))
     counts: list[dict[str, int]] = []
     for batch in batches:
         one: Counter[str] = Counter()
@@ -117,4 +132,4 @@ def test_segments(
             if near and span[0] <= t <= span[1]:
                 one.update(set(words))
         counts.append(one)
-    assert top_terms(parts, k) == summed(counts, k)
+    assert asked(parts, k) == summed(counts, k)

@@ -12,21 +12,21 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sightline.geo.bounds import pieces
 from sightline.geo.contains import inside
 from sightline.index.arrays import I64
 from sightline.index.protocol import Conjunct
+from sightline.model.config import StoreConfig
 from sightline.model.queries import NearestQuery, RangeQuery, TopTermsQuery
 from sightline.model.regions import Box, Circle
 from sightline.model.space import Space
 from sightline.stages.answer_rows import FoundRows
 from sightline.stages.asked import Asked
 from sightline.stages.explain import Explain, Reading
+from sightline.stages.search_terms import COUNTS, NamedTerms, SegmentTerms, top_terms
 from sightline.stages.search_view import FARTHER, OLDER, SEARCHED, TERMS, OpenSegment
 
-TERM_COUNTS = pa.schema([("term", pa.string()), ("count", pa.int64())])
 DISTANCE = pa.field("distance_m", pa.float64())
 MANY_ROWS = 4096  # rows of one segment worth testing against a region in its own thread
 
@@ -54,9 +54,9 @@ class Kind(Protocol):
 class Answer:
     """One query on its way through the segments of a view."""
 
-    def __init__(self, asked: Asked, explain: Explain, space: Space) -> None:
+    def __init__(self, asked: Asked, explain: Explain, config: StoreConfig) -> None:
         self.asked, self.explain = asked, explain
-        self.kind = _kind(asked, explain, space)
+        self.kind = _kind(asked, explain, config)
 
     def visit(self, segment: int) -> None:
         """Ask one segment unless it cannot add anything."""
@@ -187,10 +187,10 @@ class NearestRows:
 class TopTerms:
     """The k terms in most objects of a region."""
 
-    def __init__(self, query: TopTermsQuery, asked: Asked, explain: Explain, space: Space) -> None:
+    def __init__(self, query: TopTermsQuery, asked: Asked, explain: Explain, config: StoreConfig) -> None:
         assert asked.boxes is not None
-        self._query, self._boxes, self._space, self._span = query, asked.boxes, space, explain.span
-        self._parts: dict[int, tuple[OpenSegment, I64]] = {}
+        self._query, self._boxes, self._config, self._span = query, asked.boxes, config, explain.span
+        self._parts: dict[int, tuple[SegmentTerms, NamedTerms]] = {}
 
     def order(self, explain: Explain) -> I64:
         return np.flatnonzero(explain.fate == SEARCHED)
@@ -199,32 +199,24 @@ class TopTerms:
         return SEARCHED
 
     def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> Reading:
-        counts, looked = opened.ask(
-            lambda reader: reader.term_counts(self._boxes, *self._span, self._query.region, self._space)
-        )
-        self._parts[segment] = (opened, counts)
-        return Reading(looked, int(np.count_nonzero(counts)))
+        part = SegmentTerms(opened, self._boxes, self._span, self._query.region, self._config)
+        named = part.top(self._query.k)
+        self._parts[segment] = (part, named)
+        return Reading(part.looked, len(named.counts))
 
     def merge(self, explain: Explain) -> pa.Table:
-        return _top_terms([self._parts[number] for number in sorted(self._parts)], self._query.k)
+        numbers = sorted(self._parts)
+        parts, named = [self._parts[n][0] for n in numbers], [self._parts[n][1] for n in numbers]
+        best = top_terms(parts, named, self._query.k)
+        for number, part in zip(numbers, parts, strict=True):
+            explain.readings[number].candidates = part.looked
+        return pa.table([[term for term, _ in best], [count for _, count in best]], schema=COUNTS)
 
 
-def _top_terms(parts: list[tuple[OpenSegment, I64]], k: int) -> pa.Table:
-    """The k largest sums of term counts. Terms are added up as strings: two that share a hash stay two."""
-    tables = [TERM_COUNTS.empty_table()]
-    for opened, counts in parts:
-        ids = np.flatnonzero(counts)
-        terms = opened.segment.dictionary.strings().take(pa.array(ids)).cast(pa.string())
-        tables.append(pa.table([terms, pa.array(counts[ids])], schema=TERM_COUNTS))
-    total = pa.concat_tables(tables).group_by("term").aggregate([("count", "sum")]).rename_columns(["term", "count"])
-    order = pc.sort_indices(total, sort_keys=[("count", "descending"), ("term", "ascending")])
-    return total.take(order[:k]).cast(TERM_COUNTS)
-
-
-def _kind(asked: Asked, explain: Explain, space: Space) -> Kind:
-    query = asked.query
+def _kind(asked: Asked, explain: Explain, config: StoreConfig) -> Kind:
+    query, space = asked.query, config.space
     if isinstance(query, RangeQuery):
         return RangeRows(query, asked, explain, space)
     if isinstance(query, NearestQuery):
         return NearestRows(query, explain, space)
-    return TopTerms(query, asked, explain, space)
+    return TopTerms(query, asked, explain, config)

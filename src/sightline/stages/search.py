@@ -73,7 +73,7 @@ class Searcher:
 
     def _begun(self, compiled: Asked, view: SegmentsView) -> Answer:
         span = (1, 0) if view.high_us is None else time_bounds(compiled.query, view.high_us)
-        return Answer(compiled, Explain(view, span, view.pruned(span, compiled.boxes)), self._store.config.space)
+        return Answer(compiled, Explain(view, span, view.pruned(span, compiled.boxes)), self._store.config)
 
     def _answer(self, compiled: Asked, view: SegmentsView, began: float) -> tuple[pa.Table, Explain]:
         answer = self._begun(compiled, view)

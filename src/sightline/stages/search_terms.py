@@ -8,9 +8,9 @@ two that share a hash stay two.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,14 @@ import pyarrow.compute as pc
 
 from sightline.index.arrays import F64, I64
 from sightline.index.objects.segment import Segment
+from sightline.index.protocol import ObjectReader
+from sightline.model.config import StoreConfig
 from sightline.model.regions import Region
 from sightline.model.space import Space
 
 __all__ = ["NamedTerms", "SegmentTerms", "TermsPart", "top_terms"]
 
+T = TypeVar("T")
 COUNTS = pa.schema([("term", pa.string()), ("count", pa.int64())])
 DEEPER = 4  # a second attempt names so many times as many terms
 
@@ -50,12 +53,26 @@ class TermsPart(Protocol):
         ...
 
 
-def top_terms(parts: Sequence[TermsPart], k: int) -> list[tuple[str, int]]:
-    """The k terms with the highest totals over all parts, by count descending, then term."""
-    for depth in (k, DEEPER * k):
-        settled = _settled(parts, [part.top(depth) for part in parts], k)
+class OpenSegment(Protocol):
+    """A segment that lends its readers (:class:`~sightline.stages.search_view.OpenSegment`)."""
+
+    segment: Segment
+
+    def ask(self, question: Callable[[ObjectReader], T]) -> tuple[T, int]:
+        """The reader's answer, and how many candidates it looked at."""
+        ...
+
+
+def top_terms(parts: Sequence[TermsPart], named: Sequence[NamedTerms], k: int) -> list[tuple[str, int]]:
+    """The k terms with the highest totals over all parts, by count descending, then term.
+
+    ``named`` has what each part said to ``top(k)``; asking that first, by whatever threads there are, is the caller's.
+    """
+    for _ in range(2):
+        settled = _settled(parts, named, k)
         if settled is not None:
             return settled
+        named = [part.top(DEEPER * k) for part in parts]
     table = pa.concat_tables([COUNTS.empty_table(), *(part.every() for part in parts)])
     total = table.group_by("term").aggregate([("count", "sum")]).rename_columns(["term", "count"])
     best = total.take(pc.sort_indices(total, sort_keys=[("count", "descending"), ("term", "ascending")])[:k])
@@ -89,45 +106,53 @@ def _settled(parts: Sequence[TermsPart], named: Sequence[NamedTerms], k: int) ->
     return best if proved else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SegmentTerms:
     """A segment as a :class:`TermsPart` for one region and time.
 
-    ``boxes`` are the region's pieces, ``span`` the first and last microsecond; ``seed`` and ``hash_bits`` the store's.
+    ``boxes`` are the region's pieces, ``span`` the first and last microsecond; ``looked`` counts candidates.
     """
 
-    segment: Segment
+    opened: OpenSegment
     boxes: F64
     span: tuple[int, int]
     region: Region
-    space: Space
-    seed: int
-    hash_bits: int
+    config: StoreConfig
+    looked: int = 0
 
     def top(self, k: int) -> NamedTerms:
         """The segment's most frequent terms."""
-        found = self.segment.index.top_terms(self.boxes, *self.span, self.region, self.space, k)
+        found = self._ask(lambda reader: reader.top_terms(*self._where(), k))
         return NamedTerms(dict(zip(self._strings(found.terms), found.counts.tolist(), strict=True)), found.bound)
 
     def counts_of(self, terms: Sequence[str]) -> list[int]:
         """Counts of terms by name; 0 for one the segment lacks."""
-        ids = self.segment.dictionary.lookup_strings(terms, self.seed, self.hash_bits).astype(np.int64)
+        words = self.opened.segment.dictionary
+        ids = words.lookup_strings(terms, self.config.seed, self.config.hash_bits).astype(np.int64)
         out = np.zeros(ids.size, np.int64)
         known = np.flatnonzero(ids >= 0)
         if known.size:
-            out[known] = self.segment.index.counts_of(ids[known], self.boxes, *self.span, self.region, self.space)
+            out[known] = self._ask(lambda reader: reader.counts_of(ids[known], *self._where()))
         counts: list[int] = out.tolist()
         return counts
 
     def every(self) -> pa.Table:
         """All terms that occur."""
-        counts = self.segment.index.term_counts(self.boxes, *self.span, self.region, self.space)
+        counts = self._ask(lambda reader: reader.term_counts(*self._where()))
         ids = np.flatnonzero(counts)
-        terms = self.segment.dictionary.strings().take(pa.array(ids)).cast(pa.string())
+        terms = self.opened.segment.dictionary.strings().take(pa.array(ids)).cast(pa.string())
         return pa.table([terms, pa.array(counts[ids])], schema=COUNTS)
+
+    def _where(self) -> tuple[F64, int, int, Region, Space]:
+        return self.boxes, *self.span, self.region, self.config.space
+
+    def _ask(self, question: Callable[[ObjectReader], T]) -> T:
+        answer, looked = self.opened.ask(question)
+        self.looked += looked
+        return answer
 
     def _strings(self, ids: I64) -> list[str]:
         """Terms by number; a few of many, so they are cut out one by one."""
-        dictionary = self.segment.dictionary
+        dictionary = self.opened.segment.dictionary
         begin, end = dictionary.offsets[ids].tolist(), dictionary.offsets[ids + 1].tolist()
         return [dictionary.data[a:b].tobytes().decode() for a, b in zip(begin, end, strict=True)]
