@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["F64", "I32", "I64", "U16", "U8", "Flag", "frozen", "frozen_fields", "offsets_of", "sorted_distinct"]
+__all__ = ["F32", "F64", "I32", "I64", "U16", "U8", "Flag", "frozen", "frozen_fields", "offsets_of", "sorted_distinct"]
 
+F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]

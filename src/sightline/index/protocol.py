@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from sightline.text.term_batch import TermBatch
 
 __all__ = [
-    "Conjunct", "MatchPairs", "NearestIndex", "NearestPairs", "ObjectColumns", "ObjectIndex", "ObjectReader",
-    "StandingIndex", "TopTerms", "Work",
+    "NO_BOUND", "Conjunct", "MatchPairs", "NearestBounds", "NearestIndex", "NearestPairs", "ObjectColumns",
+    "ObjectIndex", "ObjectReader", "StandingIndex", "TopTerms", "Work",
 ]
+
+#: A radius without bound.
+NO_BOUND = 2**63 - 1
 
 #: Positive and negative term ids of one conjunct.
 Conjunct = tuple[Sequence[int], Sequence[int]]
@@ -51,8 +54,21 @@ class MatchPairs(NamedTuple):
     candidates: int
 
 
+class NearestBounds(NamedTuple):
+    """Per query of a block: which objects can be of interest in one call.
+
+    An object must have ``start <= ts < end`` and lie within ``radius_mm`` (:data:`NO_BOUND`; below 0 for none). Only
+    the ``k`` nearest such objects of the call matter, all of those at the k-th distance included; k = 0: all matter.
+    """
+
+    radius_mm: I64
+    k: I32
+    start: I64
+    end: I64
+
+
 class NearestPairs(NamedTuple):
-    """Pairs within the radius of their query, each once, ascending by object; and the entries looked at."""
+    """Pairs (object row, query row of the block), each once, in any order; and the entries looked at."""
 
     object: I32
     query: I32
@@ -93,8 +109,8 @@ class NearestIndex(Protocol):
         """Index the block."""
         ...
 
-    def candidates(self, objects: ObjectColumns, radius_mm: I64) -> NearestPairs:
-        """All pairs whose keywords match at a distance of at most ``radius_mm[query]`` (int64 max: no bound)."""
+    def candidates(self, objects: ObjectColumns, bounds: NearestBounds) -> NearestPairs:
+        """All pairs whose keywords match within the bounds of the query; those that do not matter may be left out."""
         ...
 
     def to_arrays(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from sightline.index.objects.postings import PostingsIndex
 from sightline.index.objects.rtree import RTreeIndex
 from sightline.index.objects.scan import ScanObjects
 from sightline.index.protocol import NearestIndex, ObjectIndex, StandingIndex
+from sightline.index.standing.balls import BallsIndex
 from sightline.index.standing.delta import DeltaIndex
 from sightline.index.standing.fast import FastIndex
 from sightline.index.standing.gi2 import Gi2Index
@@ -25,12 +26,14 @@ __all__ = [
 STANDING_INDEXES: dict[str, type[StandingIndex]] = {
     "delta": DeltaIndex, "fast": FastIndex, "gi2": Gi2Index, "levels": LevelsIndex, "scan": ScanStanding,
 }
-NEAREST_INDEXES: dict[str, type[NearestIndex]] = {"inverted": InvertedIndex, "scan": ScanNearest}
+NEAREST_INDEXES: dict[str, type[NearestIndex]] = {
+    "balls": BallsIndex, "inverted": InvertedIndex, "scan": ScanNearest,
+}
 OBJECT_INDEXES: dict[str, type[ObjectIndex]] = {
     "grid": GridIndex, "postings": PostingsIndex, "rtree": RTreeIndex, "scan": ScanObjects,
 }
 
-DEFAULT_STANDING, DEFAULT_NEAREST, DEFAULT_OBJECTS = "levels", "inverted", "postings"
+DEFAULT_STANDING, DEFAULT_NEAREST, DEFAULT_OBJECTS = "levels", "balls", "postings"
 
 T = TypeVar("T")
 

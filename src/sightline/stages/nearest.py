@@ -1,31 +1,34 @@
 """Nearest subscriptions (CKQ): candidates at the workers, the k nearest where they are merged.
 
 A worker sends on every object that could enter: keywords match and the distance is at most the subscription's current
-k-th distance (radius feedback, SSTD section 6.1). Merging puts candidates and the stored k together; the difference
-between before and after is what the batch emits.
+k-th distance (radius feedback, SSTD section 6.1), which goes on shrinking within the batch. Merging puts candidates and
+the stored k together; the difference between before and after is what the batch emits.
+
+Files hold the state of the subscriptions a batch changed. What a batch costs is what it changes, plus a pass over the
+radii: a process keeps these and adds the files it has not read, and of the files of the state only the rows of
+changed subscriptions are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.index.protocol import NO_BOUND, NearestBounds
 from sightline.index.standing.block import QueryBlock
-from sightline.model.time import MAX_US
+from sightline.index.standing.keywords import spread_rows
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.stages.packet import Packet
 from sightline.stages.standing import NEAREST, Lifetimes, open_compiled
-from sightline.store.array_file import ArrayFile
 from sightline.store.keyed_file import KeyedFile
 
-NO_BOUND = MAX_US
+Flags = npt.NDArray[np.bool_]
 NEW = np.iinfo(np.int32).max  # stands for the stored rank of a candidate: after every stored row
 # Order of the semantics page: distance, newer first, id, lon, lat, text. Of equal rows the one
 # that was there first stays first.
@@ -55,39 +58,53 @@ STATE_SCHEMA = pa.schema(
 )
 
 
-def radii(block: QueryBlock, job: Job) -> npt.NDArray[np.int64]:
-    """Current k-th distance of every subscription of a block; without bound while fewer than k were seen."""
-    out = np.full(len(block.num), NO_BOUND, np.int64)
-    newest = np.zeros(len(block.num), np.int64)
-    order = np.argsort(block.num)
-    sorted_num = block.num[order]
-    for name, version in job.nearest_state:
-        num, held, farthest, batch = FILES.get(job.store, name, "radii", partial(_file_radii, version=version))
-        at = np.searchsorted(sorted_num, num)
-        known = at < len(sorted_num)
-        known[known] = sorted_num[at[known]] == num[known]
-        known[known] = batch[known] > newest[order[at[known]]]
-        rows = order[at[known]]
-        newest[rows] = batch[known]
-        out[rows] = np.where(held[known] >= block.k[rows], farthest[known], NO_BOUND)
-    return out
+class Radii:
+    """Current k-th distance of every subscription of a block, as far as the state files read so far tell.
+
+    A batch reads the files it has not seen. Files go only when they are merged, and what is merged into is not newer
+    than what was read: so nothing read has to be taken back.
+    """
+
+    def __init__(self, block: QueryBlock) -> None:
+        self.order = np.argsort(block.num, kind="stable")
+        self.sorted_num = block.num[self.order]
+        self.k = block.k
+        self.radius = np.full(len(block), NO_BOUND, np.int64)
+        self.newest = np.zeros(len(block), np.int64)
+        self.read: set[str] = set()
+
+    def rows_of(self, num: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Which of these (ascending) numbers stand in the block, and their rows."""
+        at = np.searchsorted(self.sorted_num, num)
+        known = np.flatnonzero(at < len(self.sorted_num))
+        known = known[self.sorted_num[at[known]] == num[known]]
+        return known, self.order[at[known]]
+
+    def refresh(self, job: Job) -> npt.NDArray[np.int64]:
+        """The radii before a batch, in an array of their own; unbounded while fewer than k were seen."""
+        for name, version in job.nearest_state:
+            if name not in self.read:
+                self._add(FILES.get(job.store, name, "keyed", partial(KeyedFile, version=version)))
+        self.read = {name for name, _ in job.nearest_state}
+        return self.radius.copy()
+
+    def _add(self, state: KeyedFile) -> None:
+        known, rows = self.rows_of(state.keys)
+        offsets = state.file.array("offsets")
+        last = offsets[1:][known] - 1
+        held = last + 1 - offsets[known]
+        batch = _numbers(state.columns(), "batch")[last]
+        farthest = _numbers(state.columns(), "distance_mm")[last]
+        newer = batch > self.newest[rows]
+        rows, held, farthest = rows[newer], held[newer], farthest[newer]
+        self.newest[rows] = batch[newer]
+        self.radius[rows] = np.where(held >= self.k[rows], farthest, NO_BOUND)
 
 
-class _Radii(NamedTuple):
-    """Of the subscriptions in a state file: number, objects held, distance of the farthest, batch of the state."""
-
-    num: npt.NDArray[np.int64]
-    held: npt.NDArray[np.int64]
-    farthest: npt.NDArray[np.int64]
-    batch: npt.NDArray[np.int64]
-
-
-def _file_radii(file: ArrayFile, version: int) -> _Radii:
-    state, offsets = KeyedFile(file, version), file.array("offsets")
-    last = offsets[1:] - 1
-    columns = state.columns()
-    distance, batch = columns["distance_mm"].to_numpy(), columns["batch"].to_numpy()
-    return _Radii(state.keys, np.diff(offsets), distance[last], batch[last])
+def _numbers(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
+    """A column of whole numbers, not copied where it is one piece."""
+    column = table.column(name)
+    return column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy()
 
 
 def nearest_candidates(
@@ -95,17 +112,21 @@ def nearest_candidates(
 ) -> pa.Table | None:
     """Objects that may enter a nearest subscription: num, k, row, distance_mm and the object's columns."""
     tables = []
-    for layer in open_compiled(job, NEAREST, worker):
-        block, bound = layer.block, radii(layer.block, job)
-        bound[lifetimes.closed(block)] = NO_BOUND  # what these would have matched is late, at any distance
+    times = [packet.objects().ts for packet in packets]
+    span = min(int(ts.min()) for ts in times), max(int(ts.max()) for ts in times)
+    for name, layer in zip(job.compiled.get(NEAREST, {worker: []})[worker], open_compiled(job, NEAREST, worker),
+                           strict=True):  # fmt: skip
+        block, closed = layer.block, lifetimes.closed(layer.block)
+        bounds = _bounds(name, block, closed, span, job, lifetimes)
         for packet in packets:
             flat = packet.objects()
-            found = layer.index.candidates(flat, bound)  # type: ignore[union-attr]
+            found = layer.index.candidates(flat, bounds)  # type: ignore[union-attr]
             count("candidates", found.checked)
-            counted, late = lifetimes.judge(block, found.object, found.query, flat.ts)
-            count("late", late)
+            late = closed[found.query]
+            count("late", int(late.sum()))
+            counted = np.flatnonzero(~late)
             query, row, distance = found.query[counted], found.object[counted], found.distance_mm[counted]
-            keep = _k_first(query, distance, flat.ts[row], block.k)
+            keep = _k_first(query, distance, flat.ts[row], block.k, bounds.radius_mm)
             query, row, distance = query[keep], row[keep], distance[keep]
             if len(row) == 0:
                 continue
@@ -119,14 +140,39 @@ def nearest_candidates(
     return pa.concat_tables(tables) if tables else None
 
 
+def _bounds(
+    name: str, block: QueryBlock, closed: Flags, span: tuple[int, int], job: Job, lifetimes: Lifetimes
+) -> NearestBounds:
+    """What can be of interest in a batch whose times lie in ``span``.
+
+    What a closed subscription would have matched is late, at any distance: all of it is asked for, unless no object
+    of the batch lies in its lifetime.
+    """
+    radii = FILES.get(job.store, name, "radii", lambda _: Radii(block))
+    radius = radii.refresh(job)
+    asleep = (block.start > span[1]) | (block.end <= span[0])
+    radius[closed] = np.where(asleep[closed], -1, NO_BOUND)
+    radius[radii.rows_of(lifetimes.dropped)[1]] = -1
+    return NearestBounds(radius, np.where(closed, 0, block.k), block.start, block.end)
+
+
 def _k_first(
-    query: npt.NDArray[np.int32], distance: npt.NDArray[np.int64], ts: npt.NDArray[np.int64], k: npt.NDArray[np.int32]
+    query: npt.NDArray[np.int32],
+    distance: npt.NDArray[np.int64],
+    ts: npt.NDArray[np.int64],
+    k: npt.NDArray[np.int32],
+    radius: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """Candidates that can be among the k first of their query in this packet, ties on (distance, ts) included."""
+    """Candidates that can be among the k first of their query in this packet, ties on (distance, ts) included.
+
+    Where there are k of them, ``radius`` is lowered to the distance of the k-th: later packets bring nothing beyond.
+    """
     order = np.lexsort((-ts, distance, query))
     query, distance, ts = query[order], distance[order], ts[order]
-    first = np.searchsorted(query, query, side="left")
-    last = np.minimum(first + k[query], np.searchsorted(query, query, side="right")) - 1
+    first, end = np.searchsorted(query, query, side="left"), np.searchsorted(query, query, side="right")
+    last = np.minimum(first + k[query], end) - 1
+    full = np.flatnonzero(first + k[query] <= end)
+    radius[query[full]] = np.minimum(radius[query[full]], distance[last[full]])
     kept: npt.NDArray[np.int64] = order[(distance < distance[last]) | ((distance == distance[last]) & (ts >= ts[last]))]
     return kept
 
@@ -149,21 +195,38 @@ def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
     fresh = fresh.append_column("stored", pa.array(np.full(fresh.num_rows, NEW, np.int32)))
     held = _stored(nums, job)
     both = pa.concat_tables([fresh, held.select(fresh.schema.names).cast(fresh.schema)])
-    both = both.take(pc.sort_indices(both, sort_keys=ORDER))
+    both = both.take(pa.array(_sorted(both)))
     num, stored = both["num"].to_numpy(), both["stored"].to_numpy()
     rank = np.arange(len(num)) - np.searchsorted(num, num) + 1
     inside = rank <= k_of[np.searchsorted(nums, num)]
     enters, leaves = inside & (stored == NEW), ~inside & (stored != NEW)
-    changed = np.isin(num, num[enters])
+    at = np.searchsorted(nums, num)
+    changed = np.bincount(at[enters], minlength=len(nums))[at] > 0
     columns = ["num", "distance_mm", "object_id", "ts", "lon", "lat", "text"]
     state = (
         both.select(columns).append_column("rank", pa.array(rank.astype(np.int32))).filter(pa.array(inside & changed))
     )
     told = enters | leaves
     events = both.select(["num", "object_id", "distance_mm", "ts"])
-    events = events.append_column("event", pa.array(np.where(enters, "enter", "leave")))
+    events = events.append_column("event", pc.if_else(pa.array(enters), "enter", "leave"))
     events = events.append_column("rank", pa.array(np.where(enters, rank, stored).astype(np.int32)))
     return state, events.filter(pa.array(told))
+
+
+def _sorted(both: pa.Table) -> npt.NDArray[np.int64]:
+    """Places in :data:`ORDER`: numbers first; strings are compared only where distance and time are equal."""
+    num, distance = both["num"].to_numpy(), both["distance_mm"].to_numpy()
+    ts = both["ts"].cast(pa.int64()).to_numpy()
+    order = np.lexsort((-ts, distance, num))
+    same = np.ones(len(order) + 1, np.bool_)
+    same[0] = same[-1] = False
+    for key in (num, distance, ts):
+        same[1:-1] &= key[order[1:]] == key[order[:-1]]
+    tied = np.flatnonzero(same[1:] | same[:-1])
+    if len(tied):
+        rows = order[tied]
+        order[tied] = rows[pc.sort_indices(both.take(pa.array(rows)), sort_keys=ORDER).to_numpy()]
+    return order
 
 
 def _stored(nums: npt.NDArray[np.int64], job: Job) -> pa.Table:
@@ -171,23 +234,25 @@ def _stored(nums: npt.NDArray[np.int64], job: Job) -> pa.Table:
 
     A merged file has rows of several batches, so the order of the files says nothing.
     """
-    parts = []
-    for name, version in job.nearest_state:
-        state = FILES.get(job.store, name, "keyed", partial(KeyedFile, version=version))
-        found = np.intersect1d(state.keys, nums, assume_unique=True)
-        if len(found):
-            keys = state.row_keys()
-            rows = np.flatnonzero(np.isin(keys, found))
-            parts.append(state.columns().take(pa.array(rows)).append_column("num", pa.array(keys[rows])))
-    if not parts:
-        return STATE_SCHEMA.empty_table()
-    joined = pa.concat_tables([part.select([*STATE_COLUMNS, "num", "batch"]) for part in parts])
-    num, batch = joined["num"].to_numpy(), joined["batch"].to_numpy()
-    newest = np.zeros(len(nums), np.int64)
-    at = np.searchsorted(nums, num)
-    np.maximum.at(newest, at, batch)
-    joined = joined.filter(pa.array(batch == newest[at])).drop(["batch"])
-    return joined.rename_columns([*STATE_COLUMNS[:-1], "stored", "num"])
+    newest = np.zeros(len(nums), np.int64)  # batch of the newest rows of each number
+    source = np.full(len(nums), -1, np.int64)  # file that has them
+    place = np.zeros(len(nums), np.int64)  # and where among its keys
+    files = [FILES.get(job.store, name, "keyed", partial(KeyedFile, version=v)) for name, v in job.nearest_state]
+    for i, state in enumerate(files):
+        at = np.searchsorted(state.keys, nums)
+        known = np.flatnonzero(at < len(state.keys))
+        known = known[state.keys[at[known]] == nums[known]]
+        batch = _numbers(state.columns(), "batch")[state.file.array("offsets")[at[known]]]
+        known, batch = known[batch > newest[known]], batch[batch > newest[known]]
+        newest[known], source[known], place[known] = batch, i, at[known]
+    parts = [STATE_SCHEMA.empty_table()]
+    for i in np.unique(source[source >= 0]).tolist():
+        mine = np.flatnonzero(source == i)
+        offsets, rows = spread_rows(files[i].file.array("offsets"), place[mine])
+        columns = files[i].columns().select(STATE_COLUMNS).take(pa.array(rows))
+        columns = columns.append_column("num", pa.array(np.repeat(nums[mine], np.diff(offsets))))
+        parts.append(columns.rename_columns(STATE_SCHEMA.names).cast(STATE_SCHEMA))
+    return pa.concat_tables(parts)
 
 
 def _distinct(candidates: pa.Table) -> pa.Table:

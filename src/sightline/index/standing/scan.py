@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sightline.geo.contains import inside_pairs
 from sightline.geo.distance import pair_distance_mm
 from sightline.index.arrays import I32, I64, Flag
-from sightline.index.protocol import MatchPairs, NearestPairs, ObjectColumns
+from sightline.index.protocol import MatchPairs, NearestBounds, NearestPairs, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space
 
@@ -73,8 +73,8 @@ class ScanStanding(_Scan):
 class ScanNearest(_Scan):
     """Reference of :class:`~sightline.index.protocol.NearestIndex`."""
 
-    def candidates(self, objects: ObjectColumns, radius_mm: I64) -> NearestPairs:
-        """All pairs within the radius of their query."""
+    def candidates(self, objects: ObjectColumns, bounds: NearestBounds) -> NearestPairs:
+        """All pairs within the radius and lifetime of their query."""
         rows: list[I32] = [np.empty(0, np.int32)]
         queries: list[I32] = [np.empty(0, np.int32)]
         distances: list[I64] = [np.empty(0, np.int64)]
@@ -82,7 +82,8 @@ class ScanNearest(_Scan):
             at = self._block.at[found]
             lon, lat = np.full(found.size, objects.lon[i]), np.full(found.size, objects.lat[i])
             distance = pair_distance_mm(self._space, at[:, 0], at[:, 1], lon, lat)
-            near = distance <= np.asarray(radius_mm, np.int64)[found]
+            near = distance <= bounds.radius_mm[found]
+            near &= (objects.ts[i] >= bounds.start[found]) & (objects.ts[i] < bounds.end[found])
             rows.append(np.full(int(near.sum()), i, np.int32))
             queries.append(found[near].astype(np.int32))
             distances.append(distance[near])

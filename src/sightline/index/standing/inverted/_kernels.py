@@ -1,148 +1,216 @@
-"""Kernels of the inverted file; conventions are those of :mod:`sightline.index.standing._kernels`."""
+"""Kernels of the inverted file; conventions are those of :mod:`sightline.index.standing._kernels`.
+
+An object is answered in two steps. The first reads what lies inline, places and reaches of the entries of the
+object's terms, and notes which entries can be near enough; it has no branch but the loop's. The second takes the few
+that were noted, tells keywords, lifetimes and repeats apart, and computes exact distances.
+
+* A *place* is a point in three dimensions (unit sphere; or the plane with z = 0) in single precision, a *reach* the
+  straight-line form of a radius. Both carry slack for all rounding, so the first step keeps too much, never too little.
+* Radii only shrink during a call. Reaches are upper bounds: an entry that passes with a stale one is tightened.
+* ``stamp[q] == i`` says that query ``q`` has its pair with object ``i``. A kernel that runs out of room keeps what it
+  wrote and returns the place of the object in hand; when that is done again, the stamps skip what was written.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from sightline.geo._kernels import haversine_mm, planar_mm
-from sightline.index.arrays import F64, I32, I64, U8
+import numpy as np
+
+from sightline.geo._kernels import EARTH_RADIUS_M, haversine_mm, planar_mm
+from sightline.index.arrays import F32, F64, I32, I64, U8
 from sightline.index.standing._kernels import Batch, Conjuncts, holds
 from sightline.jit import kernel
 
-FAN = 16  # entries per block and blocks per group of the inverted file
+SLACK = 1.25e-7  # of the largest coordinate: a vector of three is rounded by at most sqrt(3) * 2**-24 of it
+WIDER = 1.0 + 1e-6  # single precision rounds a distance and its bound by less than 5e-7 of themselves
 
 
 class InvertedArrays(NamedTuple):
-    """Frozen inverted file of nearest queries, with boxes over runs of FAN and FAN * FAN entries."""
+    """Frozen inverted file of nearest queries."""
 
-    starts: I64  # [terms + 2] first entry of each key term
-    blocks: I64  # [terms + 2] first block of each key term
-    groups: I64  # [terms + 2] first group of each key term
-    block_box: F64  # [b, 6]
-    group_box: F64  # [g, 6]
-    points: F64  # [e, 3]
-    entries: I32  # [e, 4] as in Gi2Arrays
-    at: F64  # [n, 2]
+    starts: I64  # [terms + 2] first entry of each key term, the wildcard last
+    places: F32  # [e, 4] x, y, z; the fourth is the query in the same bytes
+    entries: I32  # the bytes of ``places`` as integers
+    check: I32  # [e] conjunct to verify, -1 where the key term tells all; empty if it always does
+    at: F64  # [n, 2] exact places of the queries
 
 
-@kernel
-def box_gap2(x: float, y: float, z: float, box: F64, row: int) -> float:
-    """Squared distance of a point from a box ``x1, y1, z1, x2, y2, z2``."""
-    dx = max(box[row, 0] - x, x - box[row, 3], 0.0)
-    dy = max(box[row, 1] - y, y - box[row, 4], 0.0)
-    dz = max(box[row, 2] - z, z - box[row, 5], 0.0)
-    return float(dx * dx + dy * dy + dz * dz)
+class Reaches(NamedTuple):
+    """What shrinks: upper bounds of the reach of every entry, and the reach of every query."""
+
+    entry: F32  # [e]
+    query: F32  # [n]
 
 
-@kernel
-def inverted_boxes(starts: I64, units: I64, points: F64,
-                   span: int, out: F64) -> None:
-    """Bounding boxes of the runs of ``span`` entries of every key term."""
-    for t in range(starts.shape[0] - 1):
-        for u in range(units[t], units[t + 1]):
-            first = starts[t] + (u - units[t]) * span
-            last = min(first + span, starts[t + 1])
-            for d in range(3):
-                low, high = points[first, d], points[first, d]
-                for e in range(first + 1, last):
-                    low, high = min(low, points[e, d]), max(high, points[e, d])
-                out[u, d], out[u, d + 3] = low, high
+class Kept(NamedTuple):
+    """Radii of the queries, and the nearest distances of this call that shrink them."""
+
+    radius: I64  # [n]
+    offsets: I64  # [n + 1] room for k distances, or none where the call must not shrink the radius
+    distance: I64  # ascending
+    count: I32  # [n]
+    start: I64  # [n] lifetime
+    end: I64  # [n]
 
 
-@kernel
-def inverted_limits(index: InvertedArrays, limit: F64, block_limit: F64,
-                    group_limit: F64) -> None:
-    """Largest limit of the queries of each block and group; radii change with every batch, boxes do not."""
-    for t in range(index.starts.shape[0] - 1):
-        for b in range(index.blocks[t], index.blocks[t + 1]):
-            first = index.starts[t] + (b - index.blocks[t]) * FAN
-            top = -1.0
-            for e in range(first, min(first + FAN, index.starts[t + 1])):
-                q = index.entries[e, 3]
-                top = max(top, limit[-q - 1 if q < 0 else q])
-            block_limit[b] = top
-        for g in range(index.groups[t], index.groups[t + 1]):
-            first = index.blocks[t] + (g - index.groups[t]) * FAN
-            top = -1.0
-            for b in range(first, min(first + FAN, index.blocks[t + 1])):
-                top = max(top, block_limit[b])
-            group_limit[g] = top
+class Objects(NamedTuple):
+    """The objects of one call, in the order in which they are to be visited."""
+
+    batch: Batch
+    ts: I64
+    points: F32  # [rows, 4] x, y, z, slack
+    order: I64
+
+
+class Output(NamedTuple):
+    """Room for pairs."""
+
+    object: I32
+    query: I32
+    distance: I64
+
+
+class Scratch(NamedTuple):
+    """What an object leaves behind for the next: terms present (all 0), stamps, entries noted."""
+
+    present: U8
+    stamp: I32
+    noted: I32
 
 
 @kernel
-def inverted_match(index: InvertedArrays, lists: Conjuncts, batch: Batch, points: F64, first: int,
-                   limits: tuple[F64, F64, F64],
-                   radius: I64, planar: bool, present: U8,
-                   stamp: I32, out_object: I32,
-                   out_query: I32, out_mm: I64) -> tuple[int, int, int]:
-    """All pairs whose keywords match within ``radius[query]``: (row to resume at, pairs, entries looked at).
+def reach_of(mm: int, planar: bool, slack: float) -> np.float32:
+    """Straight-line reach of a radius; one millimetre more covers the rounding of distances. Below 0: none."""
+    if mm < 0:
+        return np.float32(-np.inf)
+    reach = (mm + 1.0) / 1000.0
+    if not planar:
+        reach = 2.0 * math.sin(min(reach / EARTH_RADIUS_M, math.pi) / 2.0)
+    return np.float32((reach + slack) * WIDER)
 
-    ``limits`` (query, block, group) bound squared straight-line distances from above and only save work;
-    the decision is the exact rounded distance.
-    """
-    rows, room = batch.lon.shape[0], out_query.shape[0]
-    query_limit, block_limit, group_limit = limits
+
+@kernel
+def spread_reaches(radius: I64, entries: I32, planar: bool, slack: float, reaches: Reaches) -> None:
+    """Reaches of all queries and entries."""
+    for q in range(radius.shape[0]):
+        reaches.query[q] = reach_of(radius[q], planar, slack)
+    for e in range(entries.shape[0]):
+        reaches.entry[e] = reaches.query[entries[e, 3]]
+
+
+@kernel
+def shrink_reaches(changed: I64, radius: I64, planar: bool, slack: float, reaches: Reaches) -> None:
+    """Reaches of queries whose radius is smaller than before; their entries follow when they are read."""
+    for q in changed:
+        reaches.query[q] = reach_of(radius[q], planar, slack)
+
+
+@kernel
+def note_near(first: int, last: int, places: F32, reach: F32, point: F32, noted: I32, n: int) -> int:
+    """Append the entries of ``[first, last)`` whose reach covers the point; returns the new number noted."""
+    x, y, z, slack = point[0], point[1], point[2], point[3]
+    for e in range(first, last):
+        dx, dy, dz = places[e, 0] - x, places[e, 1] - y, places[e, 2] - z
+        far = reach[e] + slack
+        noted[n] = e
+        n += dx * dx + dy * dy + dz * dz <= far * abs(far)
+    return n
+
+
+@kernel
+def mark_terms(i: int, batch: Batch, present: U8, value: int) -> None:
+    """Set or clear the terms of object ``i``."""
+    for j in range(batch.offsets[i], batch.offsets[i + 1]):
+        t = batch.remap[batch.ids[j]]
+        if t >= 0:
+            present[t] = value
+
+
+@kernel
+def offer(kept: Kept, q: int, mm: int) -> bool:
+    """Put a distance among the k nearest of a query; whether its radius has shrunk."""
+    first, last = kept.offsets[q], kept.offsets[q + 1]
+    if first == last:
+        return False
+    j = first + kept.count[q]
+    if j == last:
+        j -= 1
+        if mm >= kept.distance[j]:
+            return False
+    else:
+        kept.count[q] += 1
+    while j > first and kept.distance[j - 1] > mm:
+        kept.distance[j] = kept.distance[j - 1]
+        j -= 1
+    kept.distance[j] = mm
+    if first + kept.count[q] < last or kept.distance[last - 1] >= kept.radius[q]:
+        return False
+    kept.radius[q] = kept.distance[last - 1]
+    return True
+
+
+@kernel
+def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches: Reaches, kept: Kept, objects: Objects,
+           planar: bool, slack: float, scratch: Scratch, out: Output, n: int) -> int:
+    """Second step for object ``i``: append its pairs; returns their new number, negative (-1 - n) when out of room."""
+    batch, point = objects.batch, objects.points[i]
+    ts = objects.ts[i]
+    for h in range(noted):
+        e = scratch.noted[h]
+        q = index.entries[e, 3]
+        if reaches.query[q] < reaches.entry[e]:
+            far = reaches.query[q]
+            reaches.entry[e] = far
+            far += point[3]
+            dx, dy, dz = index.places[e, 0] - point[0], index.places[e, 1] - point[1], index.places[e, 2] - point[2]
+            if dx * dx + dy * dy + dz * dz > far * abs(far):
+                continue
+        if scratch.stamp[q] == i or ts < kept.start[q] or ts >= kept.end[q]:
+            continue
+        if index.check.shape[0] > 0 and index.check[e] >= 0 and not holds(index.check[e], lists, scratch.present):
+            continue
+        if planar:
+            mm = planar_mm(index.at[q, 0], index.at[q, 1], batch.lon[i], batch.lat[i])
+        else:
+            mm = haversine_mm(index.at[q, 0], index.at[q, 1], batch.lon[i], batch.lat[i])
+        if mm > kept.radius[q]:
+            continue
+        if n == out.query.shape[0]:
+            return -1 - n
+        scratch.stamp[q] = i
+        out.object[n], out.query[n], out.distance[n] = i, q, mm
+        n += 1
+        if offer(kept, q, mm):
+            reaches.query[q] = reach_of(kept.radius[q], planar, slack)
+    return n
+
+
+@kernel
+def inverted_match(index: InvertedArrays, lists: Conjuncts, reaches: Reaches, kept: Kept, objects: Objects, first: int,
+                   planar: bool, slack: float, scratch: Scratch, out: Output) -> tuple[int, int, int]:
+    """Pairs of the objects from place ``first`` on: (place to resume at, pairs, entries looked at)."""
+    batch = objects.batch
     wildcard = index.starts.shape[0] - 2
     n, looked = 0, 0
-    for i in range(first, rows):
-        before = n
+    for place in range(first, objects.order.shape[0]):
+        i = objects.order[place]
         lo, hi = batch.offsets[i], batch.offsets[i + 1]
-        for j in range(lo, hi):
-            t = batch.remap[batch.ids[j]]
-            if t >= 0:
-                present[t] = 1
-        x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        full = False
+        noted = 0
         for j in range(lo, hi + 1):
             t = wildcard
             if j < hi:
                 t = batch.remap[batch.ids[j]]
-            if t < 0 or full:
-                continue
-            for g in range(index.groups[t], index.groups[t + 1]):
-                if full or box_gap2(x, y, z, index.group_box, g) > group_limit[g]:
-                    continue
-                b1 = index.blocks[t] + (g - index.groups[t]) * FAN
-                for b in range(b1, min(b1 + FAN, index.blocks[t + 1])):
-                    if full or box_gap2(x, y, z, index.block_box, b) > block_limit[b]:
-                        continue
-                    e1 = index.starts[t] + (b - index.blocks[t]) * FAN
-                    e2 = min(e1 + FAN, index.starts[t + 1])
-                    looked += e2 - e1
-                    for e in range(e1, e2):
-                        if present[index.entries[e, 0]] & present[index.entries[e, 1]] == 0:
-                            continue
-                        c, q = index.entries[e, 2], index.entries[e, 3]
-                        shared = q < 0
-                        if shared:
-                            q = -q - 1
-                        dx, dy, dz = index.points[e, 0] - x, index.points[e, 1] - y, index.points[e, 2] - z
-                        if dx * dx + dy * dy + dz * dz > query_limit[q]:
-                            continue
-                        if c < 0 and not holds(-c - 1, lists, present):
-                            continue
-                        if shared and stamp[q] == i:
-                            continue
-                        if planar:
-                            mm = planar_mm(index.at[q, 0], index.at[q, 1], batch.lon[i], batch.lat[i])
-                        else:
-                            mm = haversine_mm(index.at[q, 0], index.at[q, 1], batch.lon[i], batch.lat[i])
-                        if mm > radius[q]:
-                            continue
-                        if n == room:
-                            full = True
-                            break
-                        if shared:
-                            stamp[q] = i
-                        out_object[n] = i
-                        out_query[n] = q
-                        out_mm[n] = mm
-                        n += 1
-        for j in range(lo, hi):
-            t = batch.remap[batch.ids[j]]
             if t >= 0:
-                present[t] = 0
-        if full:
-            stamp[:] = -1
-            return i, before, looked
-    return rows, n, looked
+                noted = note_near(index.starts[t], index.starts[t + 1], index.places, reaches.entry,
+                                  objects.points[i], scratch.noted, noted)
+                looked += index.starts[t + 1] - index.starts[t]
+        if noted == 0:
+            continue
+        mark_terms(i, batch, scratch.present, 1)
+        n = settle(i, noted, index, lists, reaches, kept, objects, planar, slack, scratch, out, n)
+        mark_terms(i, batch, scratch.present, 0)
+        if n < 0:
+            return place, -1 - n, looked
+    return objects.order.shape[0], n, looked

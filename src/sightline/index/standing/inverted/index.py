@@ -1,140 +1,224 @@
-"""Inverted file over nearest queries (SSTD section 6, DkM-SKS section 5: grid and inverted file over kNN balls).
+"""Inverted file over nearest queries: the index of KOP (DkM-SKS section 4.1), and the ground of ``balls``.
 
-Each conjunct is posted once, under its rarest term, with the query's place inline. A term's entries follow the curve;
-runs of 16 and of 256 have a box, and per batch the largest radius among them, so an object skips all queries whose
-ball it cannot reach. Boxes and limits are straight-line in three dimensions (unit sphere, or the plane with z = 0):
-no poles, no antimeridian, no trigonometry per candidate. The exact rounded distance decides at the end.
+A postings list per term holds the queries that contain it; an object looks at every entry of the lists of its terms
+and compares distance and radius. That is all the paper prunes by here, and it is the baseline: entries are inlined
+and scanned in sequence, so it is as fast as such a list gets.
 
-Deviation: the papers keep balls in grid cells and move them as radii shrink; here radii are an argument, places never
-move, and a query whose radius is still unbounded needs no overflow list.
+Deviations: a query is a DNF, not a set of alternatives, so each conjunct is posted once, under its rarest term, and
+its other terms are verified; radii shrink within a call (SSTD section 6.1, there between calls).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.geo.curve import curve_keys
-from sightline.geo.distance import EARTH_RADIUS_M
-from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
-from sightline.index.protocol import NearestPairs, ObjectColumns
+from sightline.index.arrays import F32, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.index.protocol import NearestBounds, NearestPairs, ObjectColumns
 from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts, key_terms
 from sightline.index.standing.batches import object_batch
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.inverted import _kernels
-from sightline.index.standing.inverted._kernels import FAN, InvertedArrays
+from sightline.index.standing.inverted._kernels import (
+    SLACK,
+    InvertedArrays,
+    Kept,
+    Objects,
+    Output,
+    Reaches,
+    Scratch,
+)
+from sightline.index.standing.keywords import spread_rows
 from sightline.model.space import Space
 from sightline.text.dictionary import TermDictionary
 
-__all__ = ["InvertedIndex"]
+__all__ = ["FileParts", "InvertedIndex", "Reach", "frozen_file", "inverted_file", "kept_of", "places_of"]
 
-FIRST_ROOM = 1 << 18
+FIRST_ROOM = 1 << 18  # pairs of the first output buffer; it doubles when full
+MOST_KEPT = 1024  # a query that keeps more has no radius feedback within a call: its distances would not fit
+
+
+class FileParts(NamedTuple):
+    """An inverted file with what it verifies against."""
+
+    arrays: InvertedArrays
+    lists: Conjuncts
+    dictionary: TermDictionary
+
+
+class Reach(NamedTuple):
+    """Reaches of the queries at some radii. They may be kept for a call with the same or smaller radii."""
+
+    radius: I64
+    reaches: Reaches
+    node: F32
 
 
 class InvertedIndex:
     """Frozen inverted file over the nearest queries of a block (rows are those of the block)."""
 
-    def __init__(self, arrays: InvertedArrays, lists: Conjuncts, dictionary: TermDictionary, space: Space) -> None:
-        self._arrays, self._lists, self._dictionary, self._space = arrays, lists, dictionary, space
+    def __init__(self, parts: FileParts, space: Space) -> None:
+        self._parts, self._space = parts, space
+        self._planar = not space.is_geographic
+        at = parts.arrays.at
+        self._slack = SLACK * (float(np.abs(at).max(initial=0.0)) if self._planar else 1.0)
+        self._spare: list[Reach] = []  # of the last call; taken by whoever comes first, so that threads never share it
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space) -> Self:
         """Index a block."""
-        terms = len(block.dictionary)
-        rank = frozen(np.bincount(block.pos, minlength=terms), np.int64)
-        table = key_terms(block.conjuncts, rank, terms)
-        at = block.at[block.conj_query]
-        order = np.lexsort((curve_keys(at[:, 0], at[:, 1], space.bounds), table[:, 0]))
-        starts = offsets_of(table[order, 0], terms + 1)
-        sizes = np.diff(starts)
-        blocks, groups = _unit_offsets(sizes, FAN), _unit_offsets(sizes, FAN * FAN)
-        points = _points(at[order, 0], at[order, 1], space)
-        conj = order.astype(np.int32)
-        query = block.conj_query[order]
-        shared = np.bincount(block.conj_query, minlength=len(block))[query] > 1
-        entries = np.column_stack([
-            table[order, 1], table[order, 2], np.where(table[order, 3] != 0, -conj - 1, conj),
-            np.where(shared, -query - 1, query),
-        ])
-        boxes = np.empty((int(blocks[-1]), 6)), np.empty((int(groups[-1]), 6))
-        for units, span, box in ((blocks, FAN, boxes[0]), (groups, FAN * FAN, boxes[1])):
-            _kernels.inverted_boxes(frozen(starts, np.int64), frozen(units, np.int64), frozen(points, np.float64),
-                                    span, box)
-        arrays = InvertedArrays(starts, blocks, groups, *boxes, points, entries, block.at)
-        return cls(_frozen_arrays(arrays), block.conjuncts, block.dictionary, space)
+        return cls(inverted_file(block, space, np.arange(len(block))), space)
 
-    def candidates(self, objects: ObjectColumns, radius_mm: I64) -> NearestPairs:
-        """All pairs within the radius of their query, each once."""
-        index = self._arrays
-        radius = frozen(radius_mm, np.int64)
-        if radius.shape != (index.at.shape[0],):
-            raise ValueError(f"{index.at.shape[0]} queries need as many radii, got shape {radius.shape}")
-        batch = object_batch(objects, self._dictionary)
-        limit = frozen(_limits(radius, self._space), np.float64)
-        block_limit, group_limit = np.empty(index.block_box.shape[0]), np.empty(index.group_box.shape[0])
-        _kernels.inverted_limits(index, limit, block_limit, group_limit)
-        limits = limit, frozen(block_limit, np.float64), frozen(group_limit, np.float64)
-        points = frozen(_points(objects.lon, objects.lat, self._space), np.float64)
+    def candidates(self, objects: ObjectColumns, bounds: NearestBounds) -> NearestPairs:
+        """Pairs that may be among the nearest of their query; see :class:`~sightline.index.protocol.NearestIndex`."""
+        index = self._parts.arrays
+        n = index.at.shape[0]
+        if any(len(column) != n for column in bounds):
+            raise ValueError(f"{n} queries need as many bounds, got {[len(column) for column in bounds]}")
+        reach = self._reach(frozen(bounds.radius_mm, np.int64))
+        kept = kept_of(bounds, reach.radius, len(objects))
+        shown = Objects(object_batch(objects, self._parts.dictionary), frozen(objects.ts, np.int64),
+                        frozen(_points(objects, self._space), np.float32), frozen(self._order(objects), np.int64))
         present = np.zeros(index.starts.size - 1, np.uint8)
         present[-1] = 1
-        stamp = np.full(radius.size, -1, np.int32)
+        scratch = Scratch(present, np.full(n, -1, np.int32), np.empty(len(index.entries) + 1, np.int32))
         found: list[tuple[I32, I32, I64]] = []
         first, looked, room = 0, 0, FIRST_ROOM
         while first < len(objects):
-            out = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
-            stopped, n, entries = _kernels.inverted_match(
-                index, self._lists, batch, points, first, limits, radius, not self._space.is_geographic, present,
-                stamp, *out)
-            found.append((out[0][:n], out[1][:n], out[2][:n]))
+            out = Output(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64))
+            first, pairs, entries = self._match(reach, kept, shown, first, scratch, out)
+            near = np.flatnonzero(out.distance[:pairs] <= kept.radius[out.query[:pairs]])
+            found.append((out.object[near], out.query[near], out.distance[near]))
             looked += entries
-            first, room = stopped, room * 2
+            room *= 2
+        self._spare.append(reach)
         if not found:
             return NearestPairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), looked)
-        return NearestPairs(np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found]),
-                            np.concatenate([f[2] for f in found]), looked)
+        joined = [np.concatenate(columns) for columns in zip(*found, strict=True)]
+        if len(found) > 1:  # radii went on shrinking after the first buffers were read
+            near = np.flatnonzero(joined[2] <= kept.radius[joined[1]])
+            joined = [column[near] for column in joined]
+        return NearestPairs(joined[0], joined[1], joined[2], looked)
+
+    def _match(self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch,
+               out: Output) -> tuple[int, int, int]:
+        return _kernels.inverted_match(self._parts.arrays, self._parts.lists, reach.reaches, kept, objects, first,
+                                       self._planar, self._slack, scratch, out)
+
+    def _order(self, objects: ObjectColumns) -> I64:
+        """The order in which objects are shown to the kernel."""
+        return np.arange(len(objects))
+
+    def _reach(self, radius: I64) -> Reach:
+        """Reaches for these radii: those of the last call where no radius has grown since, else new ones."""
+        entries = self._parts.arrays.entries
+        try:
+            reach = self._spare.pop()
+        except IndexError:
+            reach = self._new_reach()
+        if (radius <= reach.radius).all():
+            changed = frozen(np.flatnonzero(radius != reach.radius), np.int64)
+            _kernels.shrink_reaches(changed, radius, self._planar, self._slack, reach.reaches)
+            reach.radius[changed] = radius[changed]
+            return reach
+        reach.radius[:] = radius
+        _kernels.spread_reaches(radius, entries, self._planar, self._slack, reach.reaches)
+        self._raise_nodes(reach)
+        return reach
+
+    def _new_reach(self) -> Reach:
+        """Room for reaches, below any radius."""
+        index = self._parts.arrays
+        n = index.at.shape[0]
+        reaches = Reaches(np.empty(len(index.entries), np.float32), np.empty(n, np.float32))
+        return Reach(np.full(n, -2, np.int64), reaches, np.empty(self._nodes(), np.float32))
+
+    def _nodes(self) -> int:
+        return 0
+
+    def _raise_nodes(self, reach: Reach) -> None:
+        """After the reaches of entries were written anew."""
+
+    def nbytes(self) -> int:
+        """Bytes in memory: the frozen arrays, and the reaches a process adds."""
+        stored = sum(array.nbytes for array in self.to_arrays().values())
+        reach = self._new_reach()
+        return int(stored + reach.radius.nbytes + reach.node.nbytes + sum(a.nbytes for a in reach.reaches))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Flat arrays of the index, with what it verifies against."""
-        return {**self._arrays._asdict(), **self._lists._asdict(), **self._dictionary.to_arrays("term_")}
+        arrays, lists, dictionary = self._parts
+        own = arrays._asdict()
+        del own["entries"]  # the same bytes as places
+        return {**own, **lists._asdict(), **dictionary.to_arrays("term_")}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
         """Index over (mapped) arrays."""
-        index = _frozen_arrays(InvertedArrays(*(arrays[name] for name in InvertedArrays._fields)))
-        lists = frozen_fields(Conjuncts, CONJUNCT_TYPES, (arrays[name] for name in Conjuncts._fields))
-        return cls(index, lists, TermDictionary.from_arrays(arrays, "term_"), space)
+        return cls(frozen_file(arrays), space)
 
 
-def _unit_offsets(sizes: I64, span: int) -> I64:
-    """First unit of each list when lists are cut into units of ``span``."""
-    out = np.zeros(sizes.size + 1, np.int64)
-    np.cumsum(-(-sizes // span), out=out[1:])
+def inverted_file(block: QueryBlock, space: Space, rank: I64) -> FileParts:
+    """Entries by key term and then by the rank of their query."""
+    terms = len(block.dictionary)
+    lists = block.conjuncts
+    table = key_terms(lists, frozen(np.bincount(block.pos, minlength=terms), np.int64), terms)
+    order = np.lexsort((rank[block.conj_query], table[:, 0]))
+    starts = offsets_of(table[order, 0], terms + 1)
+    query = block.conj_query[order]
+    places = np.empty((len(query), 4), np.float32)
+    places[:, :3] = places_of(block.at[:, 0], block.at[:, 1], space)[query]
+    places.view(np.int32)[:, 3] = query
+    # Only conjuncts of more than their key term are kept for verification.
+    more = np.flatnonzero((table[:, 1] != terms) | (table[:, 3] != 0))
+    number = np.full(len(table), -1, np.int32)
+    number[more] = np.arange(len(more))
+    check = number[order] if len(more) else np.empty(0, np.int32)
+    pos_offsets, pos = spread_rows(lists.pos_offsets, more)
+    neg_offsets, neg = spread_rows(lists.neg_offsets, more)
+    verified = pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg]
+    arrays = {"starts": starts, "places": places, "check": check, "at": block.at}
+    return FileParts(_frozen_arrays(arrays), frozen_fields(Conjuncts, CONJUNCT_TYPES, verified), block.dictionary)
+
+
+def frozen_file(arrays: Mapping[str, npt.NDArray[Any]]) -> FileParts:
+    """Inverted file over (mapped) arrays."""
+    lists = frozen_fields(Conjuncts, CONJUNCT_TYPES, (arrays[name] for name in Conjuncts._fields))
+    return FileParts(_frozen_arrays(arrays), lists, TermDictionary.from_arrays(arrays, "term_"))
+
+
+def _frozen_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> InvertedArrays:
+    places = frozen(arrays["places"], np.float32)
+    return InvertedArrays(frozen(arrays["starts"], np.int64), places, frozen(places.view(np.int32), np.int32),
+                          frozen(arrays["check"], np.int32), frozen(arrays["at"], np.float64))
+
+
+def kept_of(bounds: NearestBounds, radius: I64, objects: int) -> Kept:
+    """Room for the nearest distances of a call; what more objects than there are would have to fill gets none."""
+    room = np.where(bounds.k <= min(objects, MOST_KEPT), bounds.k, 0)
+    offsets = np.zeros(len(room) + 1, np.int64)
+    np.cumsum(room, out=offsets[1:])
+    return Kept(radius, frozen(offsets, np.int64), np.empty(int(offsets[-1]), np.int64), np.zeros(len(room), np.int32),
+                frozen(bounds.start, np.int64), frozen(bounds.end, np.int64))
+
+
+def places_of(lon: npt.NDArray[np.float64], lat: npt.NDArray[np.float64], space: Space) -> F32:
+    """Points whose straight-line distance orders as the space's distance does."""
+    out = np.zeros((len(lon), 3), np.float32)
+    if not space.is_geographic:
+        out[:, 0], out[:, 1] = lon, lat
+        return out
+    x, y = np.radians(lon), np.radians(lat)
+    out[:, 0], out[:, 1], out[:, 2] = np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)
     return out
 
 
-def _points(lon: F64, lat: F64, space: Space) -> F64:
-    """Places in which straight-line distance orders as the space's distance does."""
-    if not space.is_geographic:
-        return np.column_stack([lon, lat, np.zeros(len(lon))])
-    x, y = np.radians(lon), np.radians(lat)
-    return np.column_stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])
-
-
-def _limits(radius_mm: I64, space: Space) -> F64:
-    """Squared straight-line reach of each radius, a little too large: a filter may keep too much, never too little.
-
-    One millimetre covers the rounding of the distance; 1e-12 on the unit sphere, squared 6 m, that of the coordinates.
-    """
-    reach = (radius_mm.astype(np.float64) + 1.0) / 1000.0
-    if not space.is_geographic:
-        return (reach * (1.0 + 1e-9) + 1e-6 * max(1e-6, float(np.abs(space.bounds).max()))) ** 2
-    chord = 2.0 * np.sin(np.minimum(reach / EARTH_RADIUS_M, np.pi) / 2.0)
-    return chord * chord * (1.0 + 1e-9) + 1e-12
-
-
-def _frozen_arrays(index: InvertedArrays) -> InvertedArrays:
-    dtypes = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float64, np.int32, np.float64)
-    return frozen_fields(InvertedArrays, dtypes, index)
+def _points(objects: ObjectColumns, space: Space) -> F32:
+    """Places of objects, and the slack of each."""
+    out = np.empty((len(objects), 4), np.float32)
+    out[:, :3] = places_of(objects.lon, objects.lat, space)
+    out[:, 3] = np.float32(SLACK) * (1.0 if space.is_geographic else np.abs(out[:, :2]).max(axis=1, initial=0.0))
+    return out

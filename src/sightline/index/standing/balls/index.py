@@ -1,0 +1,111 @@
+"""Grid and inverted file over the kNN balls of nearest queries (DkM-SKS section 4.3; SSTD section 6), the default.
+
+The ball of a query has its place as centre and the distance of its k-th nearest object as radius; only an object
+inside can change the answer. Each conjunct is posted under its rarest term, and the entries of a term follow the
+curve. Runs of 16, 256 and 4,096 entries have a sphere around their places and the largest reach among them, so an
+object skips all queries whose ball it cannot be in. Spheres are straight-line in three dimensions: no poles, no
+antimeridian, no trigonometry per candidate. The exact rounded distance decides at the end.
+
+Deviations. The papers cut space into cells, hold a query in every cell its ball overlaps, and move it as the ball
+shrinks; here places never move, each entry stands once, and a largest reach that has become too large is tightened
+when what is below it is read (radii only shrink). A query with fewer than k objects has an unbounded ball, which
+would stand in every cell of a grid; here it makes its spheres unbounded until it is filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.geo.curve import curve_keys
+from sightline.index.arrays import I64, frozen, frozen_fields
+from sightline.index.protocol import ObjectColumns
+from sightline.index.standing.balls import _kernels
+from sightline.index.standing.balls._kernels import FAN, LEVELS, Nodes
+from sightline.index.standing.block import QueryBlock
+from sightline.index.standing.inverted._kernels import Kept, Objects, Output, Scratch
+from sightline.index.standing.inverted.index import FileParts, InvertedIndex, Reach, frozen_file, inverted_file
+from sightline.model.space import Space
+
+__all__ = ["BallsIndex"]
+
+NODE_TYPES = (np.int32, np.int64, np.float32)
+
+
+class BallsIndex(InvertedIndex):
+    """Frozen inverted file along the curve, with spheres over its runs."""
+
+    def __init__(self, parts: FileParts, nodes: Nodes, space: Space) -> None:
+        super().__init__(parts, space)
+        self._tree = nodes
+
+    @classmethod
+    def build(cls, block: QueryBlock, space: Space) -> Self:
+        """Index a block."""
+        parts = inverted_file(block, space, curve_keys(block.at[:, 0], block.at[:, 1], space.bounds))
+        return cls(parts, _nodes_over(parts), space)
+
+    def _match(self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch,
+               out: Output) -> tuple[int, int, int]:
+        return _kernels.balls_match(self._parts.arrays, self._tree, self._parts.lists, reach.reaches, reach.node, kept,
+                                    objects, first, self._planar, self._slack, scratch, out)
+
+    def _order(self, objects: ObjectColumns) -> I64:
+        """Along the curve, so that neighbours meet the same balls while these are in cache; but coarse to fine.
+
+        A single sweep would approach each unfilled ball from afar, every object a little nearer than the one before,
+        and shrink it thousands of times. So every 4^j-th object goes first, from the largest j down.
+        """
+        keys = curve_keys(objects.lon, objects.lat, self._space.bounds)
+        along = np.arange(len(keys)) if (keys[1:] >= keys[:-1]).all() else np.argsort(keys, kind="stable")
+        return along[_coarse_to_fine(len(keys))]
+
+    def _nodes(self) -> int:
+        return len(self._tree.sphere)
+
+    def _raise_nodes(self, reach: Reach) -> None:
+        _kernels.node_reaches(self._parts.arrays.starts, self._tree, frozen(reach.reaches.entry, np.float32),
+                              reach.node)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Flat arrays of the index, with what it verifies against."""
+        return {**super().to_arrays(), **self._tree._asdict()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
+        """Index over (mapped) arrays."""
+        nodes = frozen_fields(Nodes, NODE_TYPES, (arrays[name] for name in Nodes._fields))
+        return cls(frozen_file(arrays), nodes, space)
+
+
+def _coarse_to_fine(n: int) -> I64:
+    """Places 0..n-1: the multiples of the largest power of 4, then of the next that are not yet there, and so on."""
+    passes, step = [], 1
+    while step < n:
+        places = np.arange(0, n, step)
+        passes.append(places[places % (4 * step) != 0])
+        step *= 4
+    passes.append(np.zeros(min(n, 1), np.int64))
+    return np.concatenate(passes[::-1])
+
+
+def _nodes_over(parts: FileParts) -> Nodes:
+    """Nodes of the lists of more than FAN entries; shorter ones are read as they are."""
+    starts = parts.arrays.starts
+    sizes = np.diff(starts)
+    long = np.flatnonzero(sizes > FAN)
+    tree = np.full(len(sizes), -1, np.int32)
+    tree[long] = np.arange(len(long))
+    first = np.zeros((len(long) + 1, LEVELS), np.int64)
+    base = 0
+    for level in range(LEVELS):
+        counts = -(-sizes[long] // FAN ** (level + 1))
+        first[1:, level] = np.cumsum(counts)
+        first[:, level] += base
+        base = int(first[-1, level])
+    nodes = Nodes(frozen(tree, np.int32), frozen(first, np.int64), np.empty((base, 4), np.float32))
+    _kernels.enclose(starts, parts.arrays.places, nodes)
+    return frozen_fields(Nodes, NODE_TYPES, nodes)
