@@ -35,6 +35,7 @@ BENCHES: dict[str, Bench] = {
     "curves": Bench("sightline.bench.curves", "how cost and memory grow, as JSON and PNG (--out)"),
     "cold_start": Bench("sightline.bench.cold_start", "a worker process from nothing to its first answers"),
     "pipeline": Bench("sightline.bench.pipeline", "objects per second end to end against an empty Spark job"),
+    "ckq": Bench("sightline.bench.ckq", "nearest subscriptions: balls against the inverted file alone"),
 }
 
 
