@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -52,9 +53,9 @@ def naive(world: list[Row], asked: list[NearestQuery], bounds: NearestBounds, sp
     for i, row in enumerate(world):
         for j, query in enumerate(asked):
             mm = naive_distance(space, query.at, (row.lon, row.lat))
-            if mm <= bounds.radius_mm[j] and bounds.start[j] <= row.ts < bounds.end[j]:
-                if naive_words(query.keywords, row):
-                    out.append((i, j, mm))
+            inside = mm <= bounds.radius_mm[j] and bounds.start[j] <= row.ts < bounds.end[j]
+            if inside and naive_words(query.keywords, row):
+                out.append((i, j, mm))
     return out
 
 
@@ -68,7 +69,8 @@ def cut(pairs: list[Pair], k: list[int]) -> list[Pair]:
     return sorted(out)
 
 
-def bounds_of(radius: list[int], k: list[int] | None = None, alive: list[tuple[int, int]] | None = None) -> NearestBounds:
+def bounds_of(radius: list[int], k: list[int] | None = None,
+              alive: list[tuple[int, int]] | None = None) -> NearestBounds:
     n = len(radius)
     start, end = np.array(alive or [(-FAR, FAR)] * n, np.int64).reshape(n, 2).T
     return NearestBounds(np.array(radius, np.int64), np.array(k or [0] * n, np.int32), start, end)
@@ -119,7 +121,7 @@ def test_the_state_is_the_k_nearest_in_any_batching(name: str, world: list[Row],
     block = block_of(asked, config)
     index, state = nearest_index(name).build(block, config.space), NearestState(block)
     edges = sorted({0, len(world), *(c for c in cuts if c < len(world))})
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         before = [state.of(j) for j in range(len(asked))]
         update = state.update(index, columns_of(world[low:high], config), low)
         assert update.changed.tolist() == [j for j in range(len(asked)) if state.of(j) != before[j]]

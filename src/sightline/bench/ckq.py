@@ -1,6 +1,6 @@
-"""Nearest subscriptions: ``balls`` against the inverted file alone (KOP's index, DkM-SKS section 4.1).
+"""Nearest subscriptions: ``balls`` against the inverted file alone (KOP's index, DkM-SKS section 3.1).
 
-The workload is that of DkM-SKS section 6: subscriptions of at most five words of one post, any of which may match, k
+The workload is that of DkM-SKS section 5.1: subscriptions of at most five words of one post, any of which may match, k
 from 1 to 10. Posts stream in batches; the flat state keeps the k nearest. After the warm-up both indexes get the same
 posts and radii, in turn, the slow one fewer of them, and what each spends per post is compared. The baseline is
 itself compared with a NumPy brute force over all subscriptions, and the state of a sample of subscriptions with one
@@ -138,7 +138,8 @@ def _same(one: Any, other: Any, objects: ObjectColumns, bounds: NearestBounds) -
     within = bounds._replace(k=np.zeros_like(bounds.k))
     first, second = (_keys(index.candidates(objects, within)) for index in (one, other))
     if not np.array_equal(first, second):
-        message = f"{type(one).__name__} and {type(other).__name__} differ: {first.shape[1]} and {second.shape[1]} pairs"
+        names = f"{type(one).__name__} and {type(other).__name__}"
+        message = f"{names} differ: {first.shape[1]} and {second.shape[1]} pairs"
         raise AssertionError(message)
 
 

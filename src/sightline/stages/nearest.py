@@ -104,7 +104,7 @@ class Radii:
 def _numbers(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
     """A column of whole numbers, not copied where it is one piece."""
     column = table.column(name)
-    return column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy()
+    return np.asarray(column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy(), np.int64)
 
 
 def nearest_candidates(

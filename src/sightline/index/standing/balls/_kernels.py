@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from sightline.index.arrays import F32, I32, I64, Flag
 from sightline.index.standing._kernels import Conjuncts
 from sightline.index.standing.inverted._kernels import (
-    WIDER,
     InvertedArrays,
     Kept,
     Objects,
@@ -25,101 +23,101 @@ from sightline.jit import kernel
 
 FAN = 16  # entries per node, and nodes per node above
 LEVELS = 3
+REST = 8  # every so many objects nodes are made anew as they are read; more often costs more than it saves
 
 
 class Nodes(NamedTuple):
-    """Spheres around runs of 16, 256 and 4,096 entries of the longer lists."""
+    """Where the nodes are: boxes around the balls of runs of 16, 256 and 4,096 entries of the longer lists.
+
+    A node is ``x1, y1, z1, x2, y2, z2``; if no ball below covers anything, x1 is above x2.
+    """
 
     tree: I32  # [terms + 1] row of ``first``, -1 for a list of at most FAN entries
     first: I64  # [trees + 1, LEVELS] first node of each level
-    sphere: F32  # [m, 4] centre and extent: no entry's place lies farther from the centre
 
 
 @kernel
-def enclose(starts: I64, places: F32, nodes: Nodes) -> None:
-    """Spheres of all nodes: the centre of the box of their entries, and the farthest entry from it."""
-    for t in range(nodes.tree.shape[0]):
-        row = nodes.tree[t]
-        if row < 0:
-            continue
-        span = 1
-        for level in range(LEVELS):
-            span *= FAN
-            for m in range(nodes.first[row, level], nodes.first[row + 1, level]):
-                begin = starts[t] + (m - nodes.first[row, level]) * span
-                end = min(begin + span, starts[t + 1])
-                for d in range(3):
-                    low, high = places[begin, d], places[begin, d]
-                    for e in range(begin + 1, end):
-                        low, high = min(low, places[e, d]), max(high, places[e, d])
-                    nodes.sphere[m, d] = (low + high) / np.float32(2)
-                most = 0.0
-                for e in range(begin, end):
-                    dx = np.float64(places[e, 0]) - np.float64(nodes.sphere[m, 0])
-                    dy = np.float64(places[e, 1]) - np.float64(nodes.sphere[m, 1])
-                    dz = np.float64(places[e, 2]) - np.float64(nodes.sphere[m, 2])
-                    most = max(most, dx * dx + dy * dy + dz * dz)
-                nodes.sphere[m, 3] = np.float32(math.sqrt(most) * WIDER)
+def box_balls(first: int, last: int, ball: F32, node: F32, m: int) -> None:
+    """Make node ``m`` the box of the balls of ``[first, last)``."""
+    x1 = y1 = z1 = np.float32(np.inf)
+    x2 = y2 = z2 = np.float32(-np.inf)
+    for e in range(first, last):
+        x, y, z, reach = ball[e, 0], ball[e, 1], ball[e, 2], ball[e, 3]
+        x1, y1, z1 = min(x1, x - reach), min(y1, y - reach), min(z1, z - reach)
+        x2, y2, z2 = max(x2, x + reach), max(y2, y + reach), max(z2, z + reach)
+    node[m, 0], node[m, 1], node[m, 2], node[m, 3], node[m, 4], node[m, 5] = x1, y1, z1, x2, y2, z2
 
 
 @kernel
-def node_reaches(starts: I64, nodes: Nodes, entry: F32, out: F32) -> None:
-    """Largest reach of the entries of every node."""
+def box_boxes(first: int, last: int, node: F32, m: int) -> None:
+    """Make node ``m`` the box of the nodes of ``[first, last)``."""
+    x1 = y1 = z1 = np.float32(np.inf)
+    x2 = y2 = z2 = np.float32(-np.inf)
+    for e in range(first, last):
+        x1, y1, z1 = min(x1, node[e, 0]), min(y1, node[e, 1]), min(z1, node[e, 2])
+        x2, y2, z2 = max(x2, node[e, 3]), max(y2, node[e, 4]), max(z2, node[e, 5])
+    node[m, 0], node[m, 1], node[m, 2], node[m, 3], node[m, 4], node[m, 5] = x1, y1, z1, x2, y2, z2
+
+
+@kernel
+def box_all(starts: I64, nodes: Nodes, ball: F32, node: F32) -> None:
+    """All nodes, from below."""
     for t in range(nodes.tree.shape[0]):
         row = nodes.tree[t]
         if row < 0:
             continue
         for m in range(nodes.first[row, 0], nodes.first[row + 1, 0]):
             begin = starts[t] + (m - nodes.first[row, 0]) * FAN
-            out[m] = entry[begin : min(begin + FAN, starts[t + 1])].max()
+            box_balls(begin, min(begin + FAN, starts[t + 1]), ball, node, m)
         for level in range(1, LEVELS):
             for m in range(nodes.first[row, level], nodes.first[row + 1, level]):
                 begin = nodes.first[row, level - 1] + (m - nodes.first[row, level]) * FAN
-                out[m] = out[begin : min(begin + FAN, nodes.first[row + 1, level - 1])].max()
+                box_boxes(begin, min(begin + FAN, nodes.first[row + 1, level - 1]), node, m)
 
 
 @kernel
-def covers(m: int, sphere: F32, reach: F32, x: float, y: float, z: float, slack: float) -> bool:
-    """Whether a ball of node ``m`` may hold the point."""
-    dx, dy, dz = sphere[m, 0] - x, sphere[m, 1] - y, sphere[m, 2] - z
-    far = sphere[m, 3] + reach[m] + slack
-    return bool(dx * dx + dy * dy + dz * dz <= far * abs(far))
+def covers(m: int, node: F32, x: float, y: float, z: float, slack: float) -> bool:
+    """Whether the point, give or take its slack, lies in box ``m``."""
+    return bool((x + slack >= node[m, 0]) & (x - slack <= node[m, 3]) & (y + slack >= node[m, 1])
+                & (y - slack <= node[m, 4]) & (z + slack >= node[m, 2]) & (z - slack <= node[m, 5]))
 
 
 @kernel
-def note_tree(row: int, start: int, stop: int, index: InvertedArrays, nodes: Nodes, node: F32, entry: F32, point: F32,
-              noted: I32, n: int) -> tuple[int, int]:
-    """Append the entries of one list whose reach covers the point: (number noted, entries looked at).
+def note_tree(row: int, start: int, stop: int, first: I64, node: F32, ball: F32, point: F32, tighten: bool, noted: I32,
+              n: int) -> tuple[int, int]:
+    """Append the entries of one list whose ball covers the point: (number noted, entries looked at).
 
-    The largest reach below a node is known again once its children were read: it is tightened on the way.
+    Balls below a node have shrunk since it was made. What is read is boxed anew if ``tighten``, the lowest level also
+    when an entry was noted, because only then entries are found to have shrunk.
     """
     x, y, z, slack = point[0], point[1], point[2], point[3]
-    sphere, looked = nodes.sphere, 0
-    top1, top2, top3 = nodes.first[row, 0], nodes.first[row, 1], nodes.first[row, 2]
-    end1, end2, end3 = nodes.first[row + 1, 0], nodes.first[row + 1, 1], nodes.first[row + 1, 2]
+    looked = 0
+    top1, top2, top3 = first[row, 0], first[row, 1], first[row, 2]
+    end1, end2, end3 = first[row + 1, 0], first[row + 1, 1], first[row + 1, 2]
     for c in range(top3, end3):
-        if not covers(c, sphere, node, x, y, z, slack):
+        if not covers(c, node, x, y, z, slack):
             continue
-        most3 = np.float32(-np.inf)
         first2 = top2 + (c - top3) * FAN
-        for b in range(first2, min(first2 + FAN, end2)):
-            if covers(b, sphere, node, x, y, z, slack):
-                most2 = np.float32(-np.inf)
-                first1 = top1 + (b - top2) * FAN
-                for a in range(first1, min(first1 + FAN, end1)):
-                    if covers(a, sphere, node, x, y, z, slack):
-                        first = start + (a - top1) * FAN
-                        last = min(first + FAN, stop)
-                        n = note_near(first, last, index.places, entry, point, noted, n)
-                        looked += last - first
-                        most1 = entry[first]
-                        for e in range(first + 1, last):
-                            most1 = max(most1, entry[e])
-                        node[a] = most1
-                    most2 = max(most2, node[a])
-                node[b] = most2
-            most3 = max(most3, node[b])
-        node[c] = most3
+        last2 = min(first2 + FAN, end2)
+        for b in range(first2, last2):
+            if not covers(b, node, x, y, z, slack):
+                continue
+            first1 = top1 + (b - top2) * FAN
+            last1 = min(first1 + FAN, end1)
+            for a in range(first1, last1):
+                if not covers(a, node, x, y, z, slack):
+                    continue
+                begin = start + (a - top1) * FAN
+                end = min(begin + FAN, stop)
+                before = n
+                n = note_near(begin, end, ball, x, y, z, slack, noted, n)
+                looked += end - begin
+                if tighten or n > before:
+                    box_balls(begin, end, ball, node, a)
+            if tighten:
+                box_boxes(first1, last1, node, b)
+        if tighten:
+            box_boxes(first2, last2, node, c)
     return n, looked
 
 
@@ -134,6 +132,7 @@ def balls_match(index: InvertedArrays, nodes: Nodes, lists: Conjuncts, reaches: 
     for place in range(first, objects.order.shape[0]):
         i = objects.order[place]
         lo, hi = batch.offsets[i], batch.offsets[i + 1]
+        x, y, z, reach = objects.points[i, 0], objects.points[i, 1], objects.points[i, 2], objects.points[i, 3]
         noted = 0
         for j in range(lo, hi + 1):
             t = wildcard
@@ -142,12 +141,12 @@ def balls_match(index: InvertedArrays, nodes: Nodes, lists: Conjuncts, reaches: 
             if t < 0:
                 continue
             if nodes.tree[t] < 0:
-                noted = note_near(index.starts[t], index.starts[t + 1], index.places, reaches.entry,
-                                  objects.points[i], scratch.noted, noted)
+                noted = note_near(index.starts[t], index.starts[t + 1], reaches.ball, x, y, z, reach, scratch.noted,
+                                  noted)
                 looked += index.starts[t + 1] - index.starts[t]
             else:
-                noted, read = note_tree(nodes.tree[t], index.starts[t], index.starts[t + 1], index, nodes, node,
-                                        reaches.entry, objects.points[i], scratch.noted, noted)
+                noted, read = note_tree(nodes.tree[t], index.starts[t], index.starts[t + 1], nodes.first, node,
+                                        reaches.ball, objects.points[i], place % REST == 0, scratch.noted, noted)
                 looked += read
         if noted == 0:
             continue

@@ -1,4 +1,4 @@
-"""Inverted file over nearest queries, the index of KOP (DkM-SKS section 4.1)."""
+"""Inverted file over nearest queries, the index of KOP (DkM-SKS section 3.1)."""
 
 from sightline.index.standing.inverted.index import InvertedIndex
 

@@ -4,8 +4,9 @@ An object is answered in two steps. The first reads what lies inline, places and
 object's terms, and notes which entries can be near enough; it has no branch but the loop's. The second takes the few
 that were noted, tells keywords, lifetimes and repeats apart, and computes exact distances.
 
-* A *place* is a point in three dimensions (unit sphere; or the plane with z = 0) in single precision, a *reach* the
-  straight-line form of a radius. Both carry slack for all rounding, so the first step keeps too much, never too little.
+* A *ball* is ``x, y, z, reach`` in single precision, 16 bytes: a place in three dimensions (unit sphere; or the plane
+  with z = 0) and the straight-line form of the radius. Reaches carry slack for all rounding, so the first step keeps
+  too much, never too little. A reach of minus infinity covers nothing.
 * Radii only shrink during a call. Reaches are upper bounds: an entry that passes with a stale one is tightened.
 * ``stamp[q] == i`` says that query ``q`` has its pair with object ``i``. A kernel that runs out of room keeps what it
   wrote and returns the place of the object in hand; when that is done again, the stamps skip what was written.
@@ -23,7 +24,8 @@ from sightline.index.arrays import F32, F64, I32, I64, U8
 from sightline.index.standing._kernels import Batch, Conjuncts, holds
 from sightline.jit import kernel
 
-SLACK = 1.25e-7  # of the largest coordinate: a vector of three is rounded by at most sqrt(3) * 2**-24 of it
+# Of the largest coordinate: a place is rounded by at most sqrt(3) * 2**-24 of it, the edge of a box by 2**-24 more.
+SLACK = 2.5e-7
 WIDER = 1.0 + 1e-6  # single precision rounds a distance and its bound by less than 5e-7 of themselves
 
 
@@ -31,28 +33,28 @@ class InvertedArrays(NamedTuple):
     """Frozen inverted file of nearest queries."""
 
     starts: I64  # [terms + 2] first entry of each key term, the wildcard last
-    places: F32  # [e, 4] x, y, z; the fourth is the query in the same bytes
-    entries: I32  # the bytes of ``places`` as integers
+    query: I32  # [e]
     check: I32  # [e] conjunct to verify, -1 where the key term tells all; empty if it always does
     at: F64  # [n, 2] exact places of the queries
 
 
 class Reaches(NamedTuple):
-    """What shrinks: upper bounds of the reach of every entry, and the reach of every query."""
+    """What shrinks: the ball of every entry, and the reach of every query."""
 
-    entry: F32  # [e]
+    ball: F32  # [e, 4]
     query: F32  # [n]
 
 
 class Kept(NamedTuple):
-    """Radii of the queries, and the nearest distances of this call that shrink them."""
+    """Radii of the queries, and the nearest distances of this call that shrink them.
 
-    radius: I64  # [n]
-    offsets: I64  # [n + 1] room for k distances, or none where the call must not shrink the radius
-    distance: I64  # ascending
-    count: I32  # [n]
-    start: I64  # [n] lifetime
-    end: I64  # [n]
+    What a pair needs of its query lies side by side, on one line of the cache.
+    """
+
+    record: I64  # [n, 4] radius, first of its distances, room for them (0: the radius must not shrink), their number
+    distance: I64  # ascending per query
+    start: I64  # [n] lifetime; both are empty if every query lives through the whole call
+    end: I64
 
 
 class Objects(NamedTuple):
@@ -92,12 +94,12 @@ def reach_of(mm: int, planar: bool, slack: float) -> np.float32:
 
 
 @kernel
-def spread_reaches(radius: I64, entries: I32, planar: bool, slack: float, reaches: Reaches) -> None:
+def spread_reaches(radius: I64, query: I32, planar: bool, slack: float, reaches: Reaches) -> None:
     """Reaches of all queries and entries."""
     for q in range(radius.shape[0]):
         reaches.query[q] = reach_of(radius[q], planar, slack)
-    for e in range(entries.shape[0]):
-        reaches.entry[e] = reaches.query[entries[e, 3]]
+    for e in range(query.shape[0]):
+        reaches.ball[e, 3] = reaches.query[query[e]]
 
 
 @kernel
@@ -108,12 +110,11 @@ def shrink_reaches(changed: I64, radius: I64, planar: bool, slack: float, reache
 
 
 @kernel
-def note_near(first: int, last: int, places: F32, reach: F32, point: F32, noted: I32, n: int) -> int:
-    """Append the entries of ``[first, last)`` whose reach covers the point; returns the new number noted."""
-    x, y, z, slack = point[0], point[1], point[2], point[3]
+def note_near(first: int, last: int, ball: F32, x: float, y: float, z: float, slack: float, noted: I32, n: int) -> int:
+    """Append the balls of ``[first, last)`` that cover the point; returns the new number noted."""
     for e in range(first, last):
-        dx, dy, dz = places[e, 0] - x, places[e, 1] - y, places[e, 2] - z
-        far = reach[e] + slack
+        dx, dy, dz = ball[e, 0] - x, ball[e, 1] - y, ball[e, 2] - z
+        far = ball[e, 3] + slack
         noted[n] = e
         n += dx * dx + dy * dy + dz * dz <= far * abs(far)
     return n
@@ -129,25 +130,25 @@ def mark_terms(i: int, batch: Batch, present: U8, value: int) -> None:
 
 
 @kernel
-def offer(kept: Kept, q: int, mm: int) -> bool:
+def offer(kept: Kept, q: int, mm: np.int64) -> bool:
     """Put a distance among the k nearest of a query; whether its radius has shrunk."""
-    first, last = kept.offsets[q], kept.offsets[q + 1]
-    if first == last:
+    first, room = kept.record[q, 1], kept.record[q, 2]
+    if room == 0:
         return False
-    j = first + kept.count[q]
-    if j == last:
+    j = first + kept.record[q, 3]
+    if j == first + room:
         j -= 1
         if mm >= kept.distance[j]:
             return False
     else:
-        kept.count[q] += 1
+        kept.record[q, 3] += 1
     while j > first and kept.distance[j - 1] > mm:
         kept.distance[j] = kept.distance[j - 1]
         j -= 1
     kept.distance[j] = mm
-    if first + kept.count[q] < last or kept.distance[last - 1] >= kept.radius[q]:
+    if kept.record[q, 3] < room or kept.distance[first + room - 1] >= kept.record[q, 0]:
         return False
-    kept.radius[q] = kept.distance[last - 1]
+    kept.record[q, 0] = kept.distance[first + room - 1]
     return True
 
 
@@ -156,18 +157,18 @@ def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches:
            planar: bool, slack: float, scratch: Scratch, out: Output, n: int) -> int:
     """Second step for object ``i``: append its pairs; returns their new number, negative (-1 - n) when out of room."""
     batch, point = objects.batch, objects.points[i]
-    ts = objects.ts[i]
+    ts, ball, timed = objects.ts[i], reaches.ball, kept.start.shape[0] > 0
     for h in range(noted):
         e = scratch.noted[h]
-        q = index.entries[e, 3]
-        if reaches.query[q] < reaches.entry[e]:
+        q = index.query[e]
+        if reaches.query[q] < ball[e, 3]:
             far = reaches.query[q]
-            reaches.entry[e] = far
+            ball[e, 3] = far
             far += point[3]
-            dx, dy, dz = index.places[e, 0] - point[0], index.places[e, 1] - point[1], index.places[e, 2] - point[2]
+            dx, dy, dz = ball[e, 0] - point[0], ball[e, 1] - point[1], ball[e, 2] - point[2]
             if dx * dx + dy * dy + dz * dz > far * abs(far):
                 continue
-        if scratch.stamp[q] == i or ts < kept.start[q] or ts >= kept.end[q]:
+        if scratch.stamp[q] == i or (timed and (ts < kept.start[q] or ts >= kept.end[q])):
             continue
         if index.check.shape[0] > 0 and index.check[e] >= 0 and not holds(index.check[e], lists, scratch.present):
             continue
@@ -175,7 +176,7 @@ def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches:
             mm = planar_mm(index.at[q, 0], index.at[q, 1], batch.lon[i], batch.lat[i])
         else:
             mm = haversine_mm(index.at[q, 0], index.at[q, 1], batch.lon[i], batch.lat[i])
-        if mm > kept.radius[q]:
+        if mm > kept.record[q, 0]:
             continue
         if n == out.query.shape[0]:
             return -1 - n
@@ -183,7 +184,7 @@ def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches:
         out.object[n], out.query[n], out.distance[n] = i, q, mm
         n += 1
         if offer(kept, q, mm):
-            reaches.query[q] = reach_of(kept.radius[q], planar, slack)
+            reaches.query[q] = reach_of(kept.record[q, 0], planar, slack)
     return n
 
 
@@ -197,14 +198,15 @@ def inverted_match(index: InvertedArrays, lists: Conjuncts, reaches: Reaches, ke
     for place in range(first, objects.order.shape[0]):
         i = objects.order[place]
         lo, hi = batch.offsets[i], batch.offsets[i + 1]
+        x, y, z, reach = objects.points[i, 0], objects.points[i, 1], objects.points[i, 2], objects.points[i, 3]
         noted = 0
         for j in range(lo, hi + 1):
             t = wildcard
             if j < hi:
                 t = batch.remap[batch.ids[j]]
             if t >= 0:
-                noted = note_near(index.starts[t], index.starts[t + 1], index.places, reaches.entry,
-                                  objects.points[i], scratch.noted, noted)
+                noted = note_near(index.starts[t], index.starts[t + 1], reaches.ball, x, y, z, reach, scratch.noted,
+                                  noted)
                 looked += index.starts[t + 1] - index.starts[t]
         if noted == 0:
             continue

@@ -1,4 +1,4 @@
-"""Inverted file over nearest queries: the index of KOP (DkM-SKS section 4.1), and the ground of ``balls``.
+"""Inverted file over nearest queries: the index of KOP (DkM-SKS section 3.1), and the ground of ``balls``.
 
 A postings list per term holds the queries that contain it; an object looks at every entry of the lists of its terms
 and compares distance and radius. That is all the paper prunes by here, and it is the baseline: entries are inlined
@@ -33,11 +33,13 @@ from sightline.index.standing.inverted._kernels import (
 )
 from sightline.index.standing.keywords import spread_rows
 from sightline.model.space import Space
+from sightline.model.time import MAX_US, MIN_US
 from sightline.text.dictionary import TermDictionary
 
 __all__ = ["FileParts", "InvertedIndex", "Reach", "frozen_file", "inverted_file", "kept_of", "places_of"]
 
 FIRST_ROOM = 1 << 18  # pairs of the first output buffer; it doubles when full
+FILE_TYPES = (np.int64, np.int32, np.int32, np.float64)
 MOST_KEPT = 1024  # a query that keeps more has no radius feedback within a call: its distances would not fit
 
 
@@ -70,7 +72,7 @@ class InvertedIndex:
     @classmethod
     def build(cls, block: QueryBlock, space: Space) -> Self:
         """Index a block."""
-        return cls(inverted_file(block, space, np.arange(len(block))), space)
+        return cls(inverted_file(block, np.arange(len(block))), space)
 
     def candidates(self, objects: ObjectColumns, bounds: NearestBounds) -> NearestPairs:
         """Pairs that may be among the nearest of their query; see :class:`~sightline.index.protocol.NearestIndex`."""
@@ -79,27 +81,28 @@ class InvertedIndex:
         if any(len(column) != n for column in bounds):
             raise ValueError(f"{n} queries need as many bounds, got {[len(column) for column in bounds]}")
         reach = self._reach(frozen(bounds.radius_mm, np.int64))
-        kept = kept_of(bounds, reach.radius, len(objects))
+        kept = kept_of(bounds, objects)
         shown = Objects(object_batch(objects, self._parts.dictionary), frozen(objects.ts, np.int64),
                         frozen(_points(objects, self._space), np.float32), frozen(self._order(objects), np.int64))
         present = np.zeros(index.starts.size - 1, np.uint8)
         present[-1] = 1
-        scratch = Scratch(present, np.full(n, -1, np.int32), np.empty(len(index.entries) + 1, np.int32))
+        scratch = Scratch(present, np.full(n, -1, np.int32), np.empty(len(index.query) + 1, np.int32))
         found: list[tuple[I32, I32, I64]] = []
         first, looked, room = 0, 0, FIRST_ROOM
         while first < len(objects):
             out = Output(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64))
             first, pairs, entries = self._match(reach, kept, shown, first, scratch, out)
-            near = np.flatnonzero(out.distance[:pairs] <= kept.radius[out.query[:pairs]])
+            near = np.flatnonzero(out.distance[:pairs] <= kept.record[out.query[:pairs], 0])
             found.append((out.object[near], out.query[near], out.distance[near]))
             looked += entries
             room *= 2
+        reach.radius[:] = kept.record[:, 0]
         self._spare.append(reach)
         if not found:
             return NearestPairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), looked)
         joined = [np.concatenate(columns) for columns in zip(*found, strict=True)]
         if len(found) > 1:  # radii went on shrinking after the first buffers were read
-            near = np.flatnonzero(joined[2] <= kept.radius[joined[1]])
+            near = np.flatnonzero(joined[2] <= kept.record[joined[1], 0])
             joined = [column[near] for column in joined]
         return NearestPairs(joined[0], joined[1], joined[2], looked)
 
@@ -114,7 +117,6 @@ class InvertedIndex:
 
     def _reach(self, radius: I64) -> Reach:
         """Reaches for these radii: those of the last call where no radius has grown since, else new ones."""
-        entries = self._parts.arrays.entries
         try:
             reach = self._spare.pop()
         except IndexError:
@@ -125,7 +127,7 @@ class InvertedIndex:
             reach.radius[changed] = radius[changed]
             return reach
         reach.radius[:] = radius
-        _kernels.spread_reaches(radius, entries, self._planar, self._slack, reach.reaches)
+        _kernels.spread_reaches(radius, self._parts.arrays.query, self._planar, self._slack, reach.reaches)
         self._raise_nodes(reach)
         return reach
 
@@ -133,8 +135,10 @@ class InvertedIndex:
         """Room for reaches, below any radius."""
         index = self._parts.arrays
         n = index.at.shape[0]
-        reaches = Reaches(np.empty(len(index.entries), np.float32), np.empty(n, np.float32))
-        return Reach(np.full(n, -2, np.int64), reaches, np.empty(self._nodes(), np.float32))
+        ball = np.empty((len(index.query), 4), np.float32)
+        ball[:, :3] = places_of(index.at[:, 0], index.at[:, 1], self._space)[index.query]
+        reaches = Reaches(ball, np.empty(n, np.float32))
+        return Reach(np.full(n, -2, np.int64), reaches, np.empty((self._nodes(), 6), np.float32))
 
     def _nodes(self) -> int:
         return 0
@@ -151,9 +155,7 @@ class InvertedIndex:
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Flat arrays of the index, with what it verifies against."""
         arrays, lists, dictionary = self._parts
-        own = arrays._asdict()
-        del own["entries"]  # the same bytes as places
-        return {**own, **lists._asdict(), **dictionary.to_arrays("term_")}
+        return {**arrays._asdict(), **lists._asdict(), **dictionary.to_arrays("term_")}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
@@ -161,7 +163,7 @@ class InvertedIndex:
         return cls(frozen_file(arrays), space)
 
 
-def inverted_file(block: QueryBlock, space: Space, rank: I64) -> FileParts:
+def inverted_file(block: QueryBlock, rank: I64) -> FileParts:
     """Entries by key term and then by the rank of their query."""
     terms = len(block.dictionary)
     lists = block.conjuncts
@@ -169,9 +171,6 @@ def inverted_file(block: QueryBlock, space: Space, rank: I64) -> FileParts:
     order = np.lexsort((rank[block.conj_query], table[:, 0]))
     starts = offsets_of(table[order, 0], terms + 1)
     query = block.conj_query[order]
-    places = np.empty((len(query), 4), np.float32)
-    places[:, :3] = places_of(block.at[:, 0], block.at[:, 1], space)[query]
-    places.view(np.int32)[:, 3] = query
     # Only conjuncts of more than their key term are kept for verification.
     more = np.flatnonzero((table[:, 1] != terms) | (table[:, 3] != 0))
     number = np.full(len(table), -1, np.int32)
@@ -180,29 +179,30 @@ def inverted_file(block: QueryBlock, space: Space, rank: I64) -> FileParts:
     pos_offsets, pos = spread_rows(lists.pos_offsets, more)
     neg_offsets, neg = spread_rows(lists.neg_offsets, more)
     verified = pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg]
-    arrays = {"starts": starts, "places": places, "check": check, "at": block.at}
-    return FileParts(_frozen_arrays(arrays), frozen_fields(Conjuncts, CONJUNCT_TYPES, verified), block.dictionary)
+    arrays = InvertedArrays(starts, query, check, block.at)
+    return FileParts(frozen_fields(InvertedArrays, FILE_TYPES, arrays),
+                     frozen_fields(Conjuncts, CONJUNCT_TYPES, verified), block.dictionary)
 
 
 def frozen_file(arrays: Mapping[str, npt.NDArray[Any]]) -> FileParts:
     """Inverted file over (mapped) arrays."""
     lists = frozen_fields(Conjuncts, CONJUNCT_TYPES, (arrays[name] for name in Conjuncts._fields))
-    return FileParts(_frozen_arrays(arrays), lists, TermDictionary.from_arrays(arrays, "term_"))
+    own = frozen_fields(InvertedArrays, FILE_TYPES, (arrays[name] for name in InvertedArrays._fields))
+    return FileParts(own, lists, TermDictionary.from_arrays(arrays, "term_"))
 
 
-def _frozen_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> InvertedArrays:
-    places = frozen(arrays["places"], np.float32)
-    return InvertedArrays(frozen(arrays["starts"], np.int64), places, frozen(places.view(np.int32), np.int32),
-                          frozen(arrays["check"], np.int32), frozen(arrays["at"], np.float64))
-
-
-def kept_of(bounds: NearestBounds, radius: I64, objects: int) -> Kept:
+def kept_of(bounds: NearestBounds, objects: ObjectColumns) -> Kept:
     """Room for the nearest distances of a call; what more objects than there are would have to fill gets none."""
-    room = np.where(bounds.k <= min(objects, MOST_KEPT), bounds.k, 0)
-    offsets = np.zeros(len(room) + 1, np.int64)
-    np.cumsum(room, out=offsets[1:])
-    return Kept(radius, frozen(offsets, np.int64), np.empty(int(offsets[-1]), np.int64), np.zeros(len(room), np.int32),
-                frozen(bounds.start, np.int64), frozen(bounds.end, np.int64))
+    record = np.zeros((len(bounds.k), 4), np.int64)
+    record[:, 0] = bounds.radius_mm
+    record[:, 2] = np.where(bounds.k <= min(len(objects), MOST_KEPT), bounds.k, 0)
+    last = np.cumsum(record[:, 2])
+    record[:, 1] = last - record[:, 2]
+    whole = len(objects) == 0 or (
+        bounds.start.max(initial=MIN_US) <= objects.ts.min() and objects.ts.max() < bounds.end.min(initial=MAX_US))
+    lives = [np.empty(0, np.int64)] * 2 if whole else [bounds.start, bounds.end]
+    return Kept(record, np.empty(int(last[-1]) if len(last) else 0, np.int64),
+                *(frozen(column, np.int64) for column in lives))
 
 
 def places_of(lon: npt.NDArray[np.float64], lat: npt.NDArray[np.float64], space: Space) -> F32:
