@@ -34,7 +34,8 @@ class InvertedArrays(NamedTuple):
 
     starts: I64  # [terms + 2] first entry of each key term, the wildcard last
     query: I32  # [e]
-    check: I32  # [e] conjunct to verify, -1 where the key term tells all; empty if it always does
+    second: I32  # [e] next-rarest term (the wildcard where there is none); empty if key terms always tell all
+    check: I32  # [e] conjunct to verify, -1 where these two terms tell all; empty if key terms always do
     at: F64  # [n, 2] exact places of the queries
 
 
@@ -157,9 +158,11 @@ def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches:
            planar: bool, slack: float, scratch: Scratch, out: Output, n: int) -> int:
     """Second step for object ``i``: append its pairs; returns their new number, negative (-1 - n) when out of room."""
     batch, point = objects.batch, objects.points[i]
-    ts, ball, timed = objects.ts[i], reaches.ball, kept.start.shape[0] > 0
+    ts, ball, timed, single = objects.ts[i], reaches.ball, kept.start.shape[0] > 0, index.check.shape[0] == 0
     for h in range(noted):
         e = scratch.noted[h]
+        if not single and scratch.present[index.second[e]] == 0:
+            continue
         q = index.query[e]
         if reaches.query[q] < ball[e, 3]:
             far = reaches.query[q]
@@ -170,7 +173,7 @@ def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches:
                 continue
         if scratch.stamp[q] == i or (timed and (ts < kept.start[q] or ts >= kept.end[q])):
             continue
-        if index.check.shape[0] > 0 and index.check[e] >= 0 and not holds(index.check[e], lists, scratch.present):
+        if not single and index.check[e] >= 0 and not holds(index.check[e], lists, scratch.present):
             continue
         if planar:
             mm = planar_mm(index.at[q, 0], index.at[q, 1], batch.lon[i], batch.lat[i])

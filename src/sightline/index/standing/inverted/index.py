@@ -39,7 +39,7 @@ from sightline.text.dictionary import TermDictionary
 __all__ = ["FileParts", "InvertedIndex", "Reach", "frozen_file", "inverted_file", "kept_of", "places_of"]
 
 FIRST_ROOM = 1 << 18  # pairs of the first output buffer; it doubles when full
-FILE_TYPES = (np.int64, np.int32, np.int32, np.float64)
+FILE_TYPES = (np.int64, np.int32, np.int32, np.int32, np.float64)
 MOST_KEPT = 1024  # a query that keeps more has no radius feedback within a call: its distances would not fit
 
 
@@ -171,15 +171,16 @@ def inverted_file(block: QueryBlock, rank: I64) -> FileParts:
     order = np.lexsort((rank[block.conj_query], table[:, 0]))
     starts = offsets_of(table[order, 0], terms + 1)
     query = block.conj_query[order]
-    # Only conjuncts of more than their key term are kept for verification.
-    more = np.flatnonzero((table[:, 1] != terms) | (table[:, 3] != 0))
+    # Only conjuncts of more than their two rarest terms are kept for verification.
+    more = np.flatnonzero((table[:, 2] != terms) | (table[:, 3] != 0))
     number = np.full(len(table), -1, np.int32)
     number[more] = np.arange(len(more))
-    check = number[order] if len(more) else np.empty(0, np.int32)
+    single = bool((table[:, 1] == terms).all() and (table[:, 3] == 0).all())
+    second, check = (np.empty(0, np.int32),) * 2 if single else (table[order, 1], number[order])
     pos_offsets, pos = spread_rows(lists.pos_offsets, more)
     neg_offsets, neg = spread_rows(lists.neg_offsets, more)
     verified = pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg]
-    arrays = InvertedArrays(starts, query, check, block.at)
+    arrays = InvertedArrays(starts, query, second, check, block.at)
     return FileParts(frozen_fields(InvertedArrays, FILE_TYPES, arrays),
                      frozen_fields(Conjuncts, CONJUNCT_TYPES, verified), block.dictionary)
 
