@@ -14,6 +14,7 @@ from sightline.bench.registry import run_bench
 from sightline.bench.summary import Board
 from sightline.bench.tantivy_documents import TantivyDocuments
 from sightline.bench.workload import posts
+from sightline.index.protocol import TopTerms
 from sightline.index.registry import DEFAULT_OBJECTS, OBJECT_INDEXES
 from sightline.model.errors import BadConfig
 
@@ -66,13 +67,7 @@ class Forgetful:
     def top_terms(self, pieces: Any, lo: int, hi: int, region: Any, space: Any, k: int) -> Any:
         counts = self._inner.term_counts(pieces, lo, hi, region, space)
         terms = np.flatnonzero(counts)[1:]
-
-        class Best:
-            pass
-
-        best: Any = Best()
-        best.terms, best.counts = terms, counts[terms]
-        return best
+        return TopTerms(terms, counts[terms], 0)
 
 
 TRUE_INDEX = OBJECT_INDEXES[DEFAULT_OBJECTS]

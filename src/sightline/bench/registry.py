@@ -27,6 +27,7 @@ class Bench:
 BENCHES: dict[str, Bench] = {
     "tokenise": Bench("sightline.bench.tokenise", "the text kernel against a plain Python tokeniser of the same rules"),
     "crq": Bench("sightline.bench.crq", "standing range queries: indexes, DuckDB, tantivy, STRtree"),
+    "ckq": Bench("sightline.bench.ckq", "nearest subscriptions: balls against the inverted file alone"),
     "ctq": Bench("sightline.bench.ctq", "top-terms subscriptions that share tables against each counting for itself"),
     "srq": Bench("sightline.bench.srq", "range search in one segment: DuckDB and tantivy on the same rows"),
     "skq": Bench("sightline.bench.skq", "nearest search in one segment: DuckDB on the same rows"),
@@ -35,7 +36,6 @@ BENCHES: dict[str, Bench] = {
     "curves": Bench("sightline.bench.curves", "how cost and memory grow, as JSON and PNG (--out)"),
     "cold_start": Bench("sightline.bench.cold_start", "a worker process from nothing to its first answers"),
     "pipeline": Bench("sightline.bench.pipeline", "objects per second end to end against an empty Spark job"),
-    "ckq": Bench("sightline.bench.ckq", "nearest subscriptions: balls against the inverted file alone"),
 }
 
 
