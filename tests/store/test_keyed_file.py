@@ -91,9 +91,29 @@ def test_payload_columns_of_different_files_are_united(tmp_path: Path) -> None:
         columns = pa.table({"object": pa.array([0], pa.int32())})
         write_keyed(tmp_path / name, np.array([1], np.int64), columns, objects, durable=False)
     merged = merge_keyed([KeyedFile.open(tmp_path / "a", 1), KeyedFile.open(tmp_path / "b", 2)])
-    write_keyed(tmp_path / "m", merged.keys, merged.columns, merged.objects, durable=False)
+    write_keyed(tmp_path / "m", merged.keys, merged.columns, merged.objects, merged.offsets, durable=False)
     assert rows_of(KeyedFile.open(tmp_path / "m").select(1)) == [
         {"batch": 1, "object_id": "a", "lang": None}, {"batch": 2, "object_id": "b", "lang": "de"}]
+
+
+@settings(max_examples=60, deadline=None)
+@given(files=st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=12), min_size=1, max_size=5))
+def test_files_of_references_alone_are_merged_by_runs(files: list[list[tuple[int, int]]],
+                                                      tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("pairs")
+    opened, model = [], {key: [] for key in range(6)}  # type: ignore[var-annotated]
+    for at, pairs in enumerate(files):
+        keys, objects = np.array([p[0] for p in pairs], np.int64), pa.array([p[1] for p in pairs], pa.int32())
+        names = pa.table({"name": [f"{at} {o}" for o in range(5)]})
+        write_keyed(folder / f"{at}.sl", keys, pa.table({"object": objects}), names, durable=False)
+        opened.append(KeyedFile.open(folder / f"{at}.sl", at + 1))
+        for key, obj in sorted(pairs, key=lambda p: p[0]):
+            model[key].append({"batch": at + 1, "name": f"{at} {obj}"})
+    merged = merge_keyed(opened)
+    assert merged.offsets is not None
+    write_keyed(folder / "m.sl", merged.keys, merged.columns, merged.objects, merged.offsets, durable=False)
+    file = KeyedFile.open(folder / "m.sl")
+    assert {key: rows_of(file.select(key)) for key in range(6)} == model
 
 
 row = st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 99))  # key, object, value
@@ -124,7 +144,7 @@ def test_merging_equals_a_naive_model(files: list[tuple[int, list[tuple[int, int
     def merged(parts: list[KeyedFile], name: str) -> KeyedFile:
         (folder / name).unlink(missing_ok=True)
         table = merge_keyed(parts, mode)  # type: ignore[arg-type]
-        write_keyed(folder / name, table.keys, table.columns, table.objects, durable=False)
+        write_keyed(folder / name, table.keys, table.columns, table.objects, table.offsets, durable=False)
         return KeyedFile.open(folder / name)
 
     once = merged(opened, "once.sl")
@@ -165,7 +185,8 @@ class Commits:
         return KeyedTable(np.array(keys, np.int64), pa.table({"value": values}))
 
     def file(self, name: str, content: Any) -> KeyedStats:
-        return write_keyed(self.store.data_path(name), content.keys, content.columns, durable=False)
+        return write_keyed(self.store.data_path(name), content.keys, content.columns, content.objects,
+                           content.offsets, durable=False)
 
     def merged(self, group: list[FileEntry]) -> Any:
         return merge_keyed([KeyedFile.open(self.store.data_path(e.name), e.version) for e in group])

@@ -77,6 +77,11 @@ class Batches:
         self._segment_rows = segment_rows
         self._batch_lock = threading.Lock()
 
+    @property
+    def in_batch(self) -> bool:
+        """Whether a batch is between its plan and its commit."""
+        return self._batch_lock.locked()
+
     def process(self, run: str, batch: int, columns: pa.Schema, execute: Execute) -> BatchReport | None:
         """Run one batch to its commit; None if it is committed already."""
         with self._batch_lock:

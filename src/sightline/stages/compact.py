@@ -27,10 +27,10 @@ from sightline.store.store import Store
 
 SEGMENT_MAX_ROWS = 4_000_000
 RESULT_MAX_ROWS = 64_000_000
-MIN_FILES = (
-    16  # a stack is left alone until it has this many files: a cascade of Alg. 8 is then one merge, and a row is
-)
-# rewritten about a quarter as often as when every flush merges at once
+# A stack is left alone until it has this many files: a cascade of Alg. 8 is then one merge, and a row is rewritten
+# about a quarter as often as when every flush merges at once. While batches run back to back, merging only takes
+# their processors, and waits for larger stacks.
+MIN_FILES, BUSY_FILES = 16, 64
 
 
 class Compaction:
@@ -78,7 +78,12 @@ class Compaction:
         table = merge_keyed(files, "latest" if kind == "nearest" else "concat")
         name = new_name(kind)
         written = write_keyed(
-            self._store.data_path(name), table.keys, table.columns, table.objects, durable=self._store.durable
+            self._store.data_path(name),
+            table.keys,
+            table.columns,
+            table.objects,
+            table.offsets,
+            durable=self._store.durable,
         )
         return written.entry(kind, name, group[0].stack, version=group[-1].version)
 

@@ -7,10 +7,11 @@ import threading
 from sightline.model.errors import SightlineError
 from sightline.stages.background import give_way
 from sightline.stages.batch import Batches
-from sightline.stages.compact import Compaction
+from sightline.stages.compact import BUSY_FILES, MIN_FILES, Compaction
 from sightline.store.sweep import sweep
 
 SWEEP_EVERY = 256  # commits between sweeps
+PAUSE_S = 0.5  # a stream that is in its next batch so long after a commit runs back to back
 
 
 class Maintenance:
@@ -48,7 +49,9 @@ class Maintenance:
             self._wanted.wait()
             self._wanted.clear()
             try:
-                self._compaction.run(until=self._stopping.is_set)
+                self._stopping.wait(PAUSE_S)
+                busy = self._batches.in_batch
+                self._compaction.run(BUSY_FILES if busy else MIN_FILES, until=self._stopping.is_set)
                 self._sweep()
             except (SightlineError, OSError) as error:
                 self.error = error

@@ -74,9 +74,7 @@ def _nearest(target: Target, candidates: pa.Table, job: Job, receipt: Receipt) -
     receipt.count("nearest_events", events.num_rows)
 
 
-def _top_terms(
-    target: Target, fresh: list[PaneCounts], job: Job, part: int, until_us: int, receipt: Receipt
-) -> None:
+def _top_terms(target: Target, fresh: list[PaneCounts], job: Job, part: int, until_us: int, receipt: Receipt) -> None:
     reports, keep = merge_top_terms(fresh, job, part, until_us)
     if reports.num_rows:
         receipt.files.append(write_table(target, "reports", reports["num"].to_numpy(), reports.drop(["num"])))

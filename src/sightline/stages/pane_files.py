@@ -105,8 +105,14 @@ def _renumbered(counts: PaneCounts, number: Int64s) -> PaneCounts:
     """Tables under other numbers; two that become one stay two slots of it, which a sum adds up."""
     order = np.lexsort((counts.pane, number[counts.table]))
     offsets, rows = spread_rows(counts.offsets, order)
-    return PaneCounts(number[counts.table[order]], counts.pane[order], offsets, counts.term[rows], counts.count[rows],
-                      counts.dictionary)
+    return PaneCounts(
+        number[counts.table[order]],
+        counts.pane[order],
+        offsets,
+        counts.term[rows],
+        counts.count[rows],
+        counts.dictionary,
+    )
 
 
 def pack_counts(counts: PaneCounts) -> bytes:

@@ -48,8 +48,9 @@ def write_compiled(path: Path, kind: str, index_name: str, block: QueryBlock, sp
     write_index(path, kind, index_name, built, bare(block) if kind == RANGE else block, space)
 
 
-def write_index(path: Path, kind: str, index_name: str, index: StandingIndex | NearestIndex, block: QueryBlock,
-                space: Space) -> None:
+def write_index(
+    path: Path, kind: str, index_name: str, index: StandingIndex | NearestIndex, block: QueryBlock, space: Space
+) -> None:
     """Write a block and an index over it that exists already."""
     arrays = replace(block, ids=_blank(len(block)), queries=_blank(len(block))).to_arrays(BLOCK)
     arrays |= {INDEX + name: array for name, array in index.to_arrays().items()}

@@ -100,9 +100,7 @@ def pane_counts(
         yield destination, counted.counts.take(np.flatnonzero(part == destination))
 
 
-def merge_top_terms(
-    fresh: Sequence[PaneCounts], job: Job, part: int, until_us: int
-) -> tuple[pa.Table, Tables | None]:
+def merge_top_terms(fresh: Sequence[PaneCounts], job: Job, part: int, until_us: int) -> tuple[pa.Table, Tables | None]:
     """Reports of a merge partition that are due, and the counts of this batch to keep; ``until_us`` is high mark -
     lateness with this batch."""
     groups = open_groups(job)
@@ -157,9 +155,7 @@ def needed_tables(tables: Tables, groups: SubscriptionGroups, until: Int64s) -> 
     return tables.take(keep) if keep.any() else None
 
 
-def needed_slots(
-    tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, until: Int64s
-) -> npt.NDArray[np.bool_]:
+def needed_slots(tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, until: Int64s) -> npt.NDArray[np.bool_]:
     """Which slots a window that ends at ``until`` or later needs; times are those of each member of the tables."""
     first = tables.member_offsets[:-1]
     row = first[tables.counts.table]
@@ -170,9 +166,7 @@ def needed_slots(
     return kept
 
 
-def window_reports(
-    block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]
-) -> pa.Table:
+def window_reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]) -> pa.Table:
     """The top k terms of the windows ``first`` to ``last`` of the given rows, which ascend by number."""
     if len(rows) == 0:
         return REPORT_SCHEMA.empty_table()

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.store._kernels import move_runs
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, key_filter
 
@@ -29,11 +30,15 @@ KEY = "key"
 
 @dataclass(frozen=True)
 class KeyedTable:
-    """Rows of a keyed file in memory: a key per row, the columns, and the objects they refer to."""
+    """Rows of a keyed file in memory: their keys, the columns, and the objects they refer to.
+
+    Keys are one per row; with ``offsets`` they are the distinct ones, ascending, each with a run of rows.
+    """
 
     keys: npt.NDArray[np.int64]
     columns: pa.Table
     objects: pa.Table | None = None
+    offsets: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +59,39 @@ class KeyedStats:
 
 
 def write_keyed(path: str | Path, keys: npt.NDArray[np.int64], columns: pa.Table,
-                objects: pa.Table | None = None, *, durable: bool = True) -> KeyedStats:
-    """Write a new keyed file; rows are sorted by key, rows of one key stay in the given order."""
+                objects: pa.Table | None = None, offsets: npt.NDArray[np.int64] | None = None, *,
+                durable: bool = True) -> KeyedStats:
+    """Write a new keyed file; rows are sorted by key, rows of one key stay in the given order.
+
+    Keys and ``offsets`` are those of :class:`KeyedTable`.
+    """
     keys = np.ascontiguousarray(keys, np.int64)
-    if len(keys) != columns.num_rows:
-        raise ValueError(f"{len(keys)} keys for {columns.num_rows} rows")
+    rows = len(keys) if offsets is None else int(offsets[-1])
+    if rows != columns.num_rows:
+        raise ValueError(f"{rows} keys for {columns.num_rows} rows")
     if objects is not None:
         _check_objects(columns, objects)
+    if offsets is None:
+        keys, offsets, columns = _runs(keys, columns)
+    arrays: dict[str, Any] = {"keys": keys, "offsets": offsets, "columns": _to_ipc(columns)}
+    if objects is not None:
+        arrays["objects"] = _to_ipc(objects)
+    size = write_array_file(path, arrays, {"rows": rows}, durable=durable)
+    low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (0, -1)
+    return KeyedStats(rows, size, low, high, key_filter(keys))
+
+
+def _runs(
+    keys: npt.NDArray[np.int64], columns: pa.Table
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], pa.Table]:
+    """Distinct keys, where their rows begin, and the columns in that order."""
     if len(keys) > 1 and bool((keys[1:] < keys[:-1]).any()):
         order = np.argsort(keys, kind="stable")
         keys, columns = keys[order], columns.take(order)
     fresh = np.ones(len(keys), np.bool_)  # ten times faster than np.unique on keys that are sorted already
     np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
     starts = np.flatnonzero(fresh)
-    distinct = keys[starts]
-    arrays: dict[str, Any] = {
-        "keys": distinct,
-        "offsets": np.append(starts, len(keys)).astype(np.int64),
-        "columns": _to_ipc(columns),
-    }
-    if objects is not None:
-        arrays["objects"] = _to_ipc(objects)
-    size = write_array_file(path, arrays, {"rows": len(keys)}, durable=durable)
-    low, high = (int(distinct[0]), int(distinct[-1])) if len(distinct) else (0, -1)
-    return KeyedStats(len(keys), size, low, high, key_filter(distinct))
+    return keys[starts], np.append(starts, len(keys)).astype(np.int64), columns
 
 
 @dataclass(frozen=True)
@@ -176,6 +190,8 @@ def merge_keyed(files: Sequence[KeyedFile], mode: Literal["concat", "latest"] = 
     if not files:
         raise ValueError("no files to merge")
     objects = _joined_objects(files)
+    if mode == "concat" and objects is not None and all(file.columns().column_names == [OBJECT] for file in files):
+        return _joined_pairs(files, objects)
     columns = pa.concat_tables(_moved_columns(files), promote_options="default")
     keys, order = _by_key(files)
     if mode == "latest" and len(order):
@@ -187,6 +203,42 @@ def merge_keyed(files: Sequence[KeyedFile], mode: Literal["concat", "latest"] = 
         keys, order = keys[kept], order[kept]
     columns = columns.take(pa.array(order))
     return KeyedTable(keys, columns) if objects is None else _only_used(KeyedTable(keys, columns, objects))
+
+
+def _joined_pairs(files: Sequence[KeyedFile], objects: pa.Table) -> KeyedTable:
+    """The merge of files that hold nothing but references: runs are copied whole, no row is sorted or looked at.
+
+    Each file refers to all of its objects, so the merged one does too.
+    """
+    run_key = np.concatenate([file.keys for file in files])
+    length = np.concatenate([np.diff(file.file.array("offsets")) for file in files])
+    runs = np.argsort(run_key, kind="stable")
+    ends = np.cumsum(length[runs])
+    place = np.empty(len(runs), np.int64)
+    place[runs] = ends - length[runs]
+    out = np.empty(int(ends[-1]) if len(ends) else 0, np.int32)
+    run, first = 0, 0
+    for file in files:
+        refers, stop = file.columns().column(OBJECT).combine_chunks().to_numpy(), run + len(file.keys)
+        inputs = _read_only(refers), _read_only(file.file.array("offsets")), _read_only(place[run:stop])
+        move_runs(*inputs, np.int32(first), out)
+        run, first = stop, first + _rows_of(file.objects())
+    sorted_keys = run_key[runs]
+    fresh = np.ones(len(runs), np.bool_)
+    np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=fresh[1:])
+    offsets = np.append((ends - length[runs])[fresh], len(out)).astype(np.int64)
+    return KeyedTable(sorted_keys[fresh], pa.table({OBJECT: out}), objects, offsets)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view no one writes to: to a kernel, mapped and computed arrays are then of one type."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def _rows_of(objects: pa.Table | None) -> int:
+    return 0 if objects is None else int(objects.num_rows)
 
 
 def _by_key(files: Sequence[KeyedFile]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
