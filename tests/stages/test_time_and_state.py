@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
 import sightline as sl
 from sightline.model.space import Space
+from sightline.partition import PARTITIONERS
 from sightline.stages.batch import Batches
 from sightline.stages.inline import execute_inline
 from sightline.stages.mapped import MappedFiles
 from sightline.stages.read import clean
 from sightline.store.array_file import write_array_file
+from tests.partition.everywhere import EverywhereRouting
 from tests.stages.worlds import SECOND, Deployment, table_of, us
 
 WORLD = sl.Box(-180, -90, 180, 90)
@@ -87,6 +90,19 @@ def test_a_plan_from_before_a_subscription_does_not_move_its_time(tmp_path):
     assert ends(deployment, 0) == [10]
     assert expired(deployment) == ["short"]
     assert deployment.results.matches("short", [1])["object_id"].to_pylist() == ["z"]  # the old plan did not include it
+
+
+@pytest.mark.parametrize("partitioner", ["grid", "everywhere"])
+def test_a_late_pair_is_counted_once_however_many_workers_find_it(tmp_path, partitioner):
+    with patch.dict(PARTITIONERS, everywhere=EverywhereRouting):
+        deployment = Deployment(tmp_path / "store", workers=3, partitioner=partitioner)
+        deployment.feed([row("a", 0)])
+        ttl = timedelta(seconds=10)
+        deployment.registry.subscribe(sl.RangeQuery("flood", WORLD), "range", None, ttl, False)
+        deployment.registry.subscribe(sl.NearestQuery("flood", (0, 0), 2), "nearest", None, ttl, False)
+        deployment.feed([row("b", 100)])
+        deployment.feed([row("c", 5), row("d", 6), row("e", 7, "boat"), row("f", 50)])
+        assert deployment.store.commits.snapshot().counters["late"] == 4
 
 
 def test_an_object_in_no_window_is_not_late(tmp_path):

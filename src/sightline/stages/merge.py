@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from sightline.index.standing.panes import PaneCounts
 from sightline.stages.job import Job
+from sightline.stages.late import distinct_pairs
 from sightline.stages.nearest import merge_nearest
 from sightline.stages.pane_files import unpack_counts, write_tables
-from sightline.stages.parcel import MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
+from sightline.stages.parcel import LATE, MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
 from sightline.stages.range_matches import OBJECT_COLUMNS
 from sightline.stages.tables import Target, write_table
 from sightline.stages.top_terms import merge_top_terms
@@ -26,7 +27,7 @@ from sightline.stages.work import Receipt
 def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     """Everything of one merge partition in one micro-batch; yields receipts."""
     target = job.target()
-    tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: []}
+    tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: [], LATE: []}
     counts: list[PaneCounts] = []
     high = job.high_us
     for parcel in parcels:
@@ -44,6 +45,8 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     receipt = Receipt()
     if tables[MATCHES]:
         _matches(target, pa.concat_tables(tables[MATCHES]), receipt)
+    if tables[LATE]:
+        receipt.count("late", distinct_pairs(pa.concat_tables(tables[LATE])))
     if tables[NEAREST]:
         _nearest(target, pa.concat_tables(tables[NEAREST]), job, receipt)
     if high is not None:

@@ -11,7 +11,7 @@ changed subscriptions are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -23,6 +23,7 @@ from sightline.index.protocol import NO_BOUND, NearestBounds
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.keywords import spread_rows
 from sightline.stages.job import Job
+from sightline.stages.late import Count, LatePairs
 from sightline.stages.mapped import FILES
 from sightline.stages.packet import Packet
 from sightline.stages.standing import NEAREST, Lifetimes, open_compiled
@@ -108,7 +109,7 @@ def _numbers(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
 
 
 def nearest_candidates(
-    packets: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Callable[[str, int], None]
+    packets: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Count, late: LatePairs
 ) -> pa.Table | None:
     """Objects that may enter a nearest subscription: num, k, row, distance_mm and the object's columns."""
     tables = []
@@ -122,9 +123,9 @@ def nearest_candidates(
             flat = packet.objects()
             found = layer.index.candidates(flat, bounds)  # type: ignore[union-attr]
             count("candidates", found.checked)
-            late = closed[found.query]
-            count("late", int(late.sum()))
-            counted = np.flatnonzero(~late)
+            over = closed[found.query]
+            late.add(block.num[found.query[over]], packet.row[found.object[over]])
+            counted = np.flatnonzero(~over)
             query, row, distance = found.query[counted], found.object[counted], found.distance_mm[counted]
             keep = _k_first(query, distance, flat.ts[row], block.k, bounds.radius_mm)
             query, row, distance = query[keep], row[keep], distance[keep]

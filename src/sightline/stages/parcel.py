@@ -13,6 +13,7 @@ MARK = 3  # JSON: smallest and largest ts of a worker's objects, to every merge 
 MATCHES = 4  # range matches of a partitioner that may find a pair twice, work -> merge
 NEAREST = 5  # candidates of nearest subscriptions, work -> merge
 PANES = 6  # term counts per pane of top-terms subscriptions, work -> merge
+LATE = 8  # pairs that came too late, where several workers may find the same, work -> merge
 LEAVES = 7  # JSON: objects per leaf of the partitioning, route -> work
 
 

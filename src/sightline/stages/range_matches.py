@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from sightline.stages._kernels import count_queries, number_matched, place_pairs
 from sightline.stages.job import Job
+from sightline.stages.late import Count, LatePairs
 from sightline.stages.packet import Packet
 from sightline.stages.standing import RANGE, Compiled, Lifetimes, open_compiled
 
 OBJECT_COLUMNS = ["object_id", "ts", "lon", "lat", "text"]
-Count = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class _Pairs:
 
 
 def range_matches(
-    packets: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Count
+    packets: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Count, late: LatePairs
 ) -> RangeMatches | None:
     """All matches of one worker, or None without any."""
     layers = [_Pairs(layer) for layer in open_compiled(job, RANGE, worker)]
@@ -69,7 +69,7 @@ def range_matches(
     rows: list[npt.NDArray[np.int64]] = []
     base = 0
     for packet in packets if layers else ():
-        objects = [_match(pairs, packet, lifetimes, count) for pairs in layers]
+        objects = [_match(pairs, packet, lifetimes, count, late) for pairs in layers]
         place = np.empty(packet.columns.num_rows, np.int32)
         matched = number_matched(np.concatenate(objects), place)
         for pairs, obj in zip(layers, objects, strict=True):
@@ -86,13 +86,18 @@ def range_matches(
     return RangeMatches(np.concatenate(num), np.concatenate(placed), pa.concat_tables(tables), np.concatenate(rows))
 
 
-def _match(pairs: _Pairs, packet: Packet, lifetimes: Lifetimes, count: Count) -> npt.NDArray[np.int32]:
+def _match(pairs: _Pairs, packet: Packet, lifetimes: Lifetimes, count: Count, late: LatePairs) -> npt.NDArray[np.int32]:
     """Objects of the pairs of one layer and packet that count; their queries are kept."""
     flat = packet.objects()
     found = pairs.layer.index.match(flat)  # type: ignore[union-attr]
-    counted, late = lifetimes.judge(pairs.layer.block, found.object, found.query, flat.ts)
     count("candidates", found.candidates)
-    count("late", late)
-    pairs.query.append(found.query[counted])
-    obj: npt.NDArray[np.int32] = found.object[counted]
+    block = pairs.layer.block
+    counted, too_late = lifetimes.judge(block, found.object, found.query, flat.ts)
+    if too_late:
+        which = lifetimes.late(block, found.object, found.query, flat.ts)
+        late.add(block.num[found.query[which]], packet.row[found.object[which]])
+    # Nearly always all of them count: then nothing is copied.
+    whole = len(counted) == len(found.object)
+    pairs.query.append(found.query if whole else found.query[counted])
+    obj: npt.NDArray[np.int32] = found.object if whole else found.object[counted]
     return obj

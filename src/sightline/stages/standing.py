@@ -120,6 +120,14 @@ class Lifetimes:
         kept, late = keep_alive(*pairs, *lives, flags.closed, flags.gone, out)
         return out[:kept], late
 
+    def late(
+        self, block: QueryBlock, obj: npt.NDArray[np.int32], query: npt.NDArray[np.int32], ts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.intp]:
+        """Places of the late pairs; they are few, so that only their number is computed for every batch."""
+        flags, at = self._of(block), ts[obj]
+        alive = ~flags.gone[query] & (at >= block.start[query]) & (at < block.end[query])
+        return np.flatnonzero(alive & flags.closed[query])
+
     def _of(self, block: QueryBlock) -> _Flags:
         if id(block) not in self._flags:
             gone = np.zeros(len(block), np.bool_)

@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from sightline.stages.job import Job
+from sightline.stages.late import LatePairs
 from sightline.stages.nearest import nearest_candidates
 from sightline.stages.packet import Packet, unpack
 from sightline.stages.pane_files import pack_counts
 from sightline.stages.parcel import (
+    LATE,
     LEAVES,
     MARK,
     MATCHES,
@@ -84,17 +86,21 @@ def _objects(packets: list[Packet], worker: int, job: Job, target: Target, recei
     owned = [packet for packet in owned if packet.columns.num_rows]
     _measure(owned, receipt)
     lifetimes = Lifetimes(job, open_dropped(job))
+    late = LatePairs(job, receipt.count)
 
-    matches = range_matches(packets, worker, job, lifetimes, receipt.count)
+    matches = range_matches(packets, worker, job, lifetimes, receipt.count, late)
     if matches is not None:
         if job.merge_matches:
             yield from _by_number(MATCHES, matches.with_rows(), job.merge_parts)
         else:
             receipt.files.append(write_table(target, "matches", matches.num, matches.columns(), matches.objects))
             receipt.count("matches", len(matches.num))
-    candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count)
+    candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count, late)
     if candidates is not None:
         yield from _by_number(NEAREST, candidates, job.merge_parts)
+    too_late = late.table()
+    if too_late is not None:
+        yield from _by_number(LATE, too_late, job.merge_parts)
     for part, counts in pane_counts(owned, job, lifetimes, receipt.count):
         yield Parcel(part, PANES, pack_counts(counts))
     if owned and job.merge_parts:
