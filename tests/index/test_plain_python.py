@@ -1,4 +1,4 @@
-"""Kernels mean the same without the compiler: the small cases run once more as plain Python."""
+"""Kernels mean the same without the compiler, and stay inside their arrays: the small cases run twice more."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ import pytest
 
 CASES = ("test_many_conjuncts or test_top_terms_match or test_a_mapped or test_whole_ratio or test_payload"
          " or test_no_conjunct_left or test_equal_regions or test_what_boxes or test_leading_rows_are_enough")
+BUFFERS = " or resumes or full_buffer"
 
 HASHES_WRAP = "ignore:overflow encountered in scalar:RuntimeWarning"  # by design, in the hash of a term
 
 
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="already without the compiler")
 def test_small_cases_without_the_compiler() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", HASHES_WRAP, "-k", CASES,
+    _small_cases({"NUMBA_DISABLE_JIT": "1"}, CASES)
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ or "NUMBA_BOUNDSCHECK" in os.environ, reason="already")
+def test_small_cases_with_every_index_checked(tmp_path: Path) -> None:
+    # Checked code goes to a cache of its own: Numba's key does not tell it from the other.
+    _small_cases({"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}, CASES + BUFFERS)
+
+
+def _small_cases(env: dict[str, str], cases: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", HASHES_WRAP, "-k", cases,
                str(Path(__file__).parent)]
-    done = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
