@@ -13,7 +13,7 @@ BENCH = tokenise pipeline
 STAMP := .venv/.sightline-setup
 RUN := scripts/in-venv
 
-.PHONY: help setup demo test test-fast lint bench docs lock clean
+.PHONY: help setup demo test test-fast test-slow lint bench docs lock clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,11 +29,14 @@ $(STAMP): requirements.lock pyproject.toml scripts/setup
 demo: setup ## Stream synthetic posts through Spark for a minute (SECONDS=60)
 	@$(RUN) sightline demo --seconds $(SECONDS) $(ARGS)
 
-test: lint ## Run every check and every test
-	@$(RUN) pytest $(ARGS)
+test: lint ## Run every check and every test but the slow ones
+	@$(RUN) pytest -m "not slow" $(ARGS)
 
 test-fast: setup ## Run the tests that need no Spark
-	@$(RUN) pytest -m "not spark" $(ARGS)
+	@$(RUN) pytest -m "not spark and not slow" $(ARGS)
+
+test-slow: setup ## Run the tests that compile every kernel anew (checked indices, a cold cache)
+	@$(RUN) pytest -m slow $(ARGS)
 
 lint: setup ## Check style, types and layers
 	@$(RUN) ruff check .

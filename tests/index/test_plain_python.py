@@ -21,6 +21,7 @@ def test_small_cases_without_the_compiler() -> None:
     _small_cases({"NUMBA_DISABLE_JIT": "1"}, CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ or "NUMBA_BOUNDSCHECK" in os.environ, reason="already")
 def test_small_cases_with_every_index_checked(tmp_path: Path) -> None:
     # Checked code goes to a cache of its own: Numba's key does not tell it from the other.

@@ -129,6 +129,7 @@ def test_rebalancing_is_an_epoch_and_changes_no_answer(tmp_path, partitioner):
     assert deployment.results.matches("all", [0]).num_rows == 21
 
 
+@pytest.mark.slow
 def test_warming_compiles_everything_a_pipeline_needs(tmp_path):
     """In a fresh cache: after `warm`, other processes load kernels and compile none; they cannot race for it."""
     env = {**os.environ, "SIGHTLINE_CACHE_DIR": str(tmp_path / "cache")}
