@@ -35,7 +35,7 @@ test: lint ## Run every check and every test but the slow ones
 test-fast: setup ## Run the tests that need no Spark
 	@$(RUN) pytest -m "not spark and not slow" $(ARGS)
 
-test-slow: setup ## Run the tests that compile every kernel anew (checked indices, a cold cache)
+test-slow: setup ## Run the slow tests (checked indices, a cold kernel cache, Ctrl-C)
 	@$(RUN) pytest -m slow $(ARGS)
 
 lint: setup ## Check style, types and layers

@@ -108,6 +108,7 @@ def test_the_demo_tells_the_truth(tmp_path: Path) -> None:
     assert document["posts_per_s"] == pytest.approx(committed["objects"] / document["seconds"], rel=0.01)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_demo_cleanly(tmp_path: Path) -> None:
     store = tmp_path / "store"
     command = [

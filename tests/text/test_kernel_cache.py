@@ -22,6 +22,7 @@ print(json.dumps({"offsets": batch.offsets.tolist(), "terms": batch.dictionary.s
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="there is no cache without the compiler")
 def test_processes_race_for_an_empty_cache(tmp_path: Path) -> None:
     command, env = [sys.executable, "-c", WORK], {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
