@@ -4,7 +4,7 @@ The same rows go through both, as micro-batches of a file stream, in one session
 counted: it compiles what the JVM compiles, fills the k nearest, and gives the loads by which the leaves are dealt anew
 (`rebalance`). Then each round streams all files once through the pipeline and once through the empty job, with instants
 that go on where the round before ended; the first micro-batch of a stream is not counted (stream start-up), and the
-figure is the median over the rounds.
+figure is the median over the rounds. Posts and range queries are those of `bench crq` (:mod:`.workload`).
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sightline as sl
-from sightline.generate.posts import PostGenerator
-from sightline.generate.queries import nearest_queries, range_queries, top_terms_queries
+from sightline.bench.workload import DROP_TOP, FIRST_US, MIXES, Mix, posts, range_queries, table_of
+from sightline.generate.queries import nearest_queries, top_terms_queries
 from sightline.model.errors import BadConfig
 from sightline.spark.empty_job import files_stream, run_empty
 from sightline.stages.batch import BatchReport
 
-MIXES = {"N": 100, "Z": 0}  # so many of the most frequent words are no keywords
 AREA = 0.0001  # of the space: 0.01 %
 TOP_TERMS_AREA = (0.0001, 0.01)
-POSTS_PER_S = 1000  # of the generator
+POSTS_PER_S = 1000  # of event time
+SOURCE_ROWS = 200_000  # posts that subscriptions are made from, at least
 
 
 def run(
     queries: int = 200_000,
     nearest: int = 10_000,
     top_terms: int = 100,
-    mix: str = "N",
+    mix: Mix = "N",
     batch_rows: int = 200_000,
     batches: int = 10,
     rounds: int = 5,
@@ -56,7 +57,7 @@ def run(
     try:
         files = folder / "posts"
         _write_posts(files, batch_rows, batches + 1, seed)
-        tables = _subscriptions(queries, nearest, top_terms, MIXES[mix], seed)
+        tables = _subscriptions(queries, nearest, top_terms, mix, seed)
         ours, empty = [], []
         seconds: list[dict[str, float]] = []
         with sl.open(folder / "store", workers=workers, ahead=None) as engine:
@@ -108,25 +109,30 @@ def run(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _subscriptions(queries: int, nearest: int, top_terms: int, drop_top: int, seed: int) -> list[pa.Table]:
-    posts = PostGenerator(seed + 1).table(max(queries, 1000))
+def _subscriptions(queries: int, nearest: int, top_terms: int, mix: Mix, seed: int) -> list[pa.Table]:
+    source = posts(max(queries, SOURCE_ROWS), seed + 1)
+    rows = table_of(source)
+    drop_top = DROP_TOP if mix == "N" else 0
     tables = []
     if queries:
-        tables.append(range_queries(posts, queries, area=AREA, seed=seed, drop_top=drop_top))
+        boxes = range_queries(source, queries, mix, AREA, seed)
+        tables.append(boxes.append_column("id", [pa.array(np.arange(queries)).cast(pa.string())]))
     if nearest:
-        tables.append(nearest_queries(posts, nearest, k=(1, 10), seed=seed, drop_top=drop_top))
+        tables.append(nearest_queries(rows, nearest, k=(1, 10), seed=seed, drop_top=drop_top))
     if top_terms:
-        tables.append(top_terms_queries(posts, top_terms, area=TOP_TERMS_AREA, window="10min", every="1min", seed=seed))
+        tables.append(top_terms_queries(rows, top_terms, area=TOP_TERMS_AREA, window="10min", every="1min", seed=seed))
     return tables
 
 
 def _write_posts(folder: Path, rows: int, count: int, seed: int) -> None:
     folder.mkdir()
-    generator = PostGenerator(seed)
+    table = table_of(posts(rows * count, seed))
+    ts = FIRST_US + np.arange(rows * count) * (1_000_000 // POSTS_PER_S)
+    table = table.set_column(table.schema.get_field_index("ts"), "ts", pa.array(ts).cast(table.schema.field("ts").type))
     for number in range(count):
         path = folder / f"{number:04d}.parquet"
         # Several row groups, so that the scan of one file is divided among the cores.
-        pq.write_table(generator.table(rows, number * rows), path, row_group_size=max(1, rows // 8))
+        pq.write_table(table.slice(number * rows, rows), path, row_group_size=max(1, rows // 8))
         os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))  # a file stream reads oldest first
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.model.time import MAX_US
 from sightline.partition import Routing, routing_class
 from sightline.stages import schema as payload
 from sightline.stages.book import SubscriptionBook
@@ -182,7 +183,7 @@ class Batches:
             compiled=compiled.layers,
             dropped=compiled.dropped,
             nearest_state=[(entry.name, entry.version) for entry in snapshot.entries("nearest")],
-            pane_state=[(entry.name, entry.version) for entry in snapshot.entries("panes")],
+            pane_state=[(entry.name, entry.meta.get("last_us", MAX_US)) for entry in snapshot.entries("panes")],
         )
 
     def _commit(self, plan: Plan, receipts: list[dict[str, Any]], kept: pa.Schema) -> tuple[int, dict[str, int]]:

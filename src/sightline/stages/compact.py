@@ -109,7 +109,7 @@ class Compaction:
         block = self._book.block(nums)
         marks = [[self._book.next_num_at(control), mark] for control, mark in snapshot.marks]
         times = block.window[at], block.every[at], block.anchor[at], passed_us(marks, nums)[at]
-        keep = needed_slots(tables, *times)
-        if not keep.any():
+        kept = needed_slots(tables, *times)
+        if kept is None:
             return None
-        return write_tables(Target(self._store.path, self._store.durable), tables.take(keep), group[-1].version)
+        return write_tables(Target(self._store.path, self._store.durable), *kept, group[-1].version)

@@ -31,7 +31,7 @@ class Job:
     compiled: dict[str, list[list[str]]] = field(default_factory=dict)  # kind -> worker -> files, base first
     dropped: str | None = None  # numbers dropped since the base was compiled
     nearest_state: list[tuple[str, int]] = field(default_factory=list)  # (file, version), oldest first
-    pane_state: list[tuple[str, int]] = field(default_factory=list)
+    pane_state: list[tuple[str, int]] = field(default_factory=list)  # (file, end of the last window that needs it)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

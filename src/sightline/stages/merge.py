@@ -82,5 +82,5 @@ def _top_terms(target: Target, fresh: list[PaneCounts], job: Job, part: int, unt
     if reports.num_rows:
         receipt.files.append(write_table(target, "reports", reports["num"].to_numpy(), reports.drop(["num"])))
     if keep is not None:
-        receipt.files.append(write_tables(target, keep).to_dict())
+        receipt.files.append(write_tables(target, *keep).to_dict())
     receipt.count("reports", reports.num_rows)

@@ -7,8 +7,9 @@ identity, their terms and counts as lists) and the dictionary those terms point 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,31 @@ class Packet:
         columns, terms = self.columns.take(pa.array(rows)), self.terms.take(rows)
         return Packet(columns, terms, self.own[rows], self.row[rows])
 
+    @classmethod
+    def joined(cls, packets: Sequence[Packet], most_rows: int) -> list[Packet]:
+        """The same rows in as few packets of about ``most_rows`` as possible.
+
+        Every index looks up the dictionary of every packet, and packets that come from neighbouring rows share most
+        of theirs: joining first took 0.1 of the 0.65 core-seconds of a work stage with 200,000 rows in 8 packets.
+        """
+        out: list[Packet] = []
+        group: list[Packet] = []
+        for packet in packets:
+            group.append(packet)
+            if sum(len(one.row) for one in group) >= most_rows:
+                out.append(cls._join(group))
+                group = []
+        return [*out, cls._join(group)] if group else out
+
+    @classmethod
+    def _join(cls, packets: list[Packet]) -> Packet:
+        if len(packets) == 1:
+            return packets[0]
+        columns = pa.concat_batches([packet.columns for packet in packets])
+        terms = TermBatch.concat([packet.terms for packet in packets])
+        own, row = (np.concatenate([getattr(packet, name) for packet in packets]) for name in ("own", "row"))
+        return cls(columns, terms, own, row)
+
 
 def pack(packet: Packet) -> Iterator[pa.Buffer]:
     """The packet as one value, or as several when it would exceed :data:`MAX_BYTES`."""
@@ -61,12 +87,12 @@ def pack(packet: Packet) -> Iterator[pa.Buffer]:
     terms = packet.terms
     # Below MAX_BYTES there are fewer than 2**31 terms.
     offsets = pa.array(terms.offsets.astype(np.int32))
-    counted = pa.StructArray.from_arrays([pa.array(terms.ids), pa.array(terms.counts)], ["id", "count"])
+    counted = pa.StructArray.from_arrays([_narrow(terms.ids), _narrow(terms.counts)], ["id", "count"])
     extra = {
         _OWN: pa.array(packet.own),
         _ROW: pa.array(packet.row),
         _TERMS: pa.ListArray.from_arrays(offsets, counted),
-        _WORDS: pa.array(terms.words),
+        _WORDS: _narrow(terms.words),
     }
     objects = pa.RecordBatch.from_arrays(
         [*packet.columns.columns, *extra.values()], names=[*packet.columns.schema.names, *extra]
@@ -81,6 +107,11 @@ def pack(packet: Packet) -> Iterator[pa.Buffer]:
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
     yield sink.getvalue()
+
+
+def _narrow(values: npt.NDArray[Any]) -> pa.Array:
+    """Whole numbers from 0 in as few bytes as the largest needs: a byte is copied eight times on its way."""
+    return pa.array(values.astype(np.min_scalar_type(values.max(initial=0)), copy=False))
 
 
 def unpack(blob: bytes | pa.Buffer) -> Packet:
@@ -98,9 +129,9 @@ def unpack(blob: bytes | pa.Buffer) -> Packet:
     lists = objects.column(_TERMS)
     terms = TermBatch(
         offsets=np.frombuffer(lists.buffers()[1], np.int32, len(lists) + 1).astype(np.int64),
-        ids=lists.values.field(0).to_numpy(),
-        counts=lists.values.field(1).to_numpy(),
-        words=objects.column(_WORDS).to_numpy(),
+        ids=lists.values.field(0).to_numpy().astype(np.int32, copy=False),
+        counts=lists.values.field(1).to_numpy().astype(np.uint16, copy=False),
+        words=objects.column(_WORDS).to_numpy().astype(np.int32, copy=False),
         dictionary=dictionary,
     )
     names = [name for name in objects.schema.names if name not in (_OWN, _ROW, _TERMS, _WORDS)]

@@ -60,8 +60,8 @@ class Tables:
         return Tables(counts, self.tail[keep], offsets, self.members[places])
 
 
-def write_tables(target: Target, tables: Tables, version: int = 0) -> FileEntry:
-    """Write a new file; returns its log entry."""
+def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0) -> FileEntry:
+    """Write a new file; returns its log entry, with the end of the last window that has anything in it."""
     name = new_name(PANES)
     counts = tables.counts
     arrays: dict[str, Any] = {field: getattr(counts, field) for field in _FLAT}
@@ -69,7 +69,7 @@ def write_tables(target: Target, tables: Tables, version: int = 0) -> FileEntry:
     arrays |= {"tail": tables.tail, "member_offsets": tables.member_offsets, "members": tables.members}
     size = write_array_file(target.path(name), arrays, {}, durable=target.durable)
     low, high = int(tables.members.min()), int(tables.members.max())
-    return FileEntry(PANES, name, counts.rows, size, PANES, low, high, version)
+    return FileEntry(PANES, name, counts.rows, size, PANES, low, high, version, meta={"last_us": last_us})
 
 
 def open_tables(file: ArrayFile) -> Tables:
@@ -116,7 +116,10 @@ def _renumbered(counts: PaneCounts, number: Int64s) -> PaneCounts:
 
 
 def pack_counts(counts: PaneCounts) -> bytes:
-    """Counts as one value of an exchange: slots, rows and terms as three Arrow streams back to back."""
+    """Counts as one value of an exchange: slots, rows and terms as three Arrow streams back to back.
+
+    Counts have as few bytes as the largest needs: nearly all of them are small, and they are most of the value.
+    """
     words = counts.dictionary
     strings = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(words), [None, pa.py_buffer(words.offsets), pa.py_buffer(words.data)]
@@ -124,7 +127,7 @@ def pack_counts(counts: PaneCounts) -> bytes:
     sink = pa.BufferOutputStream()
     for columns in (
         {"table": counts.table, "pane": counts.pane, "rows": np.diff(counts.offsets)},
-        {"term": counts.term, "count": counts.count},
+        {"term": counts.term, "count": counts.count.astype(np.min_scalar_type(counts.count.max(initial=0)))},
         {"hash": words.hashes, "string": strings},
     ):
         batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns.values()], names=list(columns))
@@ -150,4 +153,4 @@ def unpack_counts(blob: bytes | pa.Buffer) -> PaneCounts:
     offsets = np.concatenate([[0], np.cumsum(slots.column("rows").to_numpy())]).astype(np.int64)
     columns = slots.column("table"), slots.column("pane"), rows.column("term"), rows.column("count")
     table, pane, term, count = (column.to_numpy() for column in columns)
-    return PaneCounts(table, pane, offsets, term, count, dictionary)
+    return PaneCounts(table, pane, offsets, term, count.astype(np.int64), dictionary)

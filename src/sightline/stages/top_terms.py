@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -100,7 +101,14 @@ def pane_counts(
         yield destination, counted.counts.take(np.flatnonzero(part == destination))
 
 
-def merge_top_terms(fresh: Sequence[PaneCounts], job: Job, part: int, until_us: int) -> tuple[pa.Table, Tables | None]:
+class Kept(NamedTuple):
+    """Counts that windows which are not due yet still need, and the end of the last of these windows."""
+
+    tables: Tables
+    last_us: int
+
+
+def merge_top_terms(fresh: Sequence[PaneCounts], job: Job, part: int, until_us: int) -> tuple[pa.Table, Kept | None]:
     """Reports of a merge partition that are due, and the counts of this batch to keep; ``until_us`` is high mark -
     lateness with this batch."""
     groups = open_groups(job)
@@ -115,9 +123,10 @@ def merge_top_terms(fresh: Sequence[PaneCounts], job: Job, part: int, until_us: 
     rows = np.flatnonzero(live & (first <= last))
     rows = rows[np.argsort(block.num[rows])]
     sources = [mine]
-    # What no commit has included has no earlier counts.
-    if (passed[rows] > MIN_US).any():
-        sources += [FILES.get(job.store, name, "panes", open_tables) for name, _ in job.pane_state]
+    # What no commit has included has no earlier counts; windows that end before the first due one need none.
+    earliest = passed[rows].min(initial=MAX_US, where=passed[rows] > MIN_US)
+    needed = [name for name, last_us in job.pane_state if last_us >= earliest]
+    sources += [FILES.get(job.store, name, "panes", open_tables) for name in needed]
     reports = window_reports(block, rows, first[rows], last[rows], sources)
     return reports, needed_tables(mine, groups, until)
 
@@ -144,26 +153,26 @@ def fresh_tables(counts: PaneCounts, groups: SubscriptionGroups, live: npt.NDArr
     return Tables.of(renumbered, sums[offsets], groups.block.num[rows[live[rows]]])
 
 
-def needed_tables(tables: Tables, groups: SubscriptionGroups, until: Int64s) -> Tables | None:
+def needed_tables(tables: Tables, groups: SubscriptionGroups, until: Int64s) -> Kept | None:
     """The slots that a window which is not due yet still needs."""
     if tables.counts.rows == 0:
         return None
     block = groups.block
     by_num = np.argsort(block.num)
     member = by_num[np.searchsorted(block.num[by_num], tables.members)]
-    keep = needed_slots(tables, block.window[member], block.every[member], block.anchor[member], until[member])
-    return tables.take(keep) if keep.any() else None
+    return needed_slots(tables, block.window[member], block.every[member], block.anchor[member], until[member])
 
 
-def needed_slots(tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, until: Int64s) -> npt.NDArray[np.bool_]:
-    """Which slots a window that ends at ``until`` or later needs; times are those of each member of the tables."""
+def needed_slots(tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, until: Int64s) -> Kept | None:
+    """The slots that a window which ends at ``until`` or later needs; times are those of each member of the tables."""
     first = tables.member_offsets[:-1]
     row = first[tables.counts.table]
     longest = np.maximum.reduceat(window, first)[tables.counts.table]
     earliest = np.minimum.reduceat(until, first)[tables.counts.table]
     last = last_window(tables.counts.pane, longest, every[row])
-    kept: npt.NDArray[np.bool_] = anchor[row] % every[row] + last * every[row] >= earliest
-    return kept
+    end = anchor[row] % every[row] + last * every[row]
+    keep = end >= earliest
+    return Kept(tables.take(keep), int(end[keep].max())) if keep.any() else None
 
 
 def window_reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]) -> pa.Table:

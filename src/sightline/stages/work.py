@@ -77,7 +77,7 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
     if rejects:
         _write_rejects(target, pa.concat_tables(rejects), receipt)
     if packets:
-        yield from _objects(packets, worker, job, target, receipt)
+        yield from _objects(Packet.joined(packets, job.segment_rows), worker, job, target, receipt)
     yield Parcel(0, RECEIPT, receipt.to_bytes())
 
 

@@ -17,6 +17,7 @@ from sightline.text.utf8._kernels import decode, encode
 
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
+U16 = npt.NDArray[np.uint16]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 Key = tuple[np.uint64, np.uint64]  # seed and mask of hashes
@@ -97,7 +98,7 @@ def classify(tables: CharTables, data: U8, offsets: I64, kinds: U8) -> None:
 
 
 @kernel
-def _sort_row(ids: I32, counts: I32, start: int, end: int) -> None:
+def _sort_row(ids: I32, counts: I32 | U16, start: int, end: int) -> None:
     """Order a row's postings by term number: Shell's sort, an insertion sort on the usual short rows."""
     gap = 1
     while 9 * gap < end - start:
@@ -305,3 +306,39 @@ def renumber_rows(offsets: I64, ids: I32, counts: I32, remap: I32, rows: RowSink
         _sort_row(new_ids, new_counts, start, at)
         words[row] = total
         row_offsets[row + 1] = at
+
+
+@kernel
+def gather_rows(
+    offsets: I64, ids: I32, counts: U16, rows: I64, ends: I64, new_ids: I32, new_counts: U16, number: I32
+) -> None:
+    """Postings of some rows, with terms renumbered by ``number`` (all -1 before): those that occur, order kept.
+
+    ``ends`` has where each row ends in ``new_ids`` and ``new_counts``, and a leading 0.
+    """
+    for i in range(rows.size):
+        first, at = offsets[rows[i]], ends[i]
+        for j in range(ends[i + 1] - at):
+            term = ids[first + j]
+            number[term] = 0
+            new_ids[at + j], new_counts[at + j] = term, counts[first + j]
+    known = 0
+    for term in range(number.size):
+        if number[term] == 0:
+            number[term] = known
+            known += 1
+    for i in range(new_ids.size):
+        new_ids[i] = number[new_ids[i]]
+
+
+@kernel
+def remap_rows(offsets: I64, remap: I32, ids: I32, counts: U16) -> None:
+    """Give the postings of rows other, distinct numbers, in place, and put each row in order again."""
+    for row in range(offsets.size - 1):
+        start, end = offsets[row], offsets[row + 1]
+        ascending = True
+        for i in range(start, end):
+            ids[i] = remap[ids[i]]
+            ascending &= i == start or ids[i - 1] < ids[i]
+        if not ascending:
+            _sort_row(ids, counts, start, end)

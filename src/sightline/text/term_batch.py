@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.text._kernels import RowSink, renumber_rows
+from sightline.text._kernels import RowSink, gather_rows, remap_rows, renumber_rows
 from sightline.text.arrow_rows import frozen
 from sightline.text.dictionary import TermDictionary
 
@@ -47,16 +48,13 @@ class TermBatch:
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> TermBatch:
         """The given rows, in that order; the dictionary keeps only their terms, in the same order as before."""
         rows = np.asarray(rows, np.int64)
-        starts, lengths = self.offsets[:-1][rows], (self.offsets[1:] - self.offsets[:-1])[rows]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        source = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
-        ids = self.ids[source]
-        used = np.zeros(len(self.dictionary), np.bool_)
-        used[ids] = True
-        # Renumbering keeps the order of terms, so rows stay ascending.
-        number = (np.cumsum(used) - 1).astype(np.int32)
-        kept = self.dictionary.take(np.flatnonzero(used))
-        return TermBatch(offsets, number[ids], self.counts[source], self.words[rows], kept)
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum((self.offsets[1:] - self.offsets[:-1])[rows])))
+        ids, counts = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.uint16)
+        number = np.full(len(self.dictionary), -1, np.int32)
+        own = frozen(self.offsets), frozen(self.ids), frozen(self.counts)
+        gather_rows(*own, frozen(rows), offsets, ids, counts, number)
+        kept = self.dictionary.take(np.flatnonzero(number >= 0))
+        return TermBatch(offsets, ids, counts, self.words[rows], kept)
 
     @staticmethod
     def concat(batches: Sequence[TermBatch]) -> TermBatch:
@@ -64,20 +62,15 @@ class TermBatch:
         if len(batches) == 1:
             return batches[0]
         dictionary, remaps = TermDictionary.merge([batch.dictionary for batch in batches])
-        parts = [
-            renumber(batch.offsets, batch.ids, batch.counts.astype(np.int32), remap, len(dictionary))
-            for batch, remap in zip(batches, remaps, strict=True)
-        ]
-        offsets, base = [np.zeros(1, np.int64)], 0
-        for part in parts:
-            offsets.append(part.offsets[1:] + base)
-            base += part.ids.size
-        ids = [part.ids for part in parts] or [np.zeros(0, np.int32)]
-        counts = [saturated(part.counts) for part in parts] or [np.zeros(0, np.uint16)]
-        words = [batch.words for batch in batches] or [np.zeros(0, np.int32)]
-        return TermBatch(
-            np.concatenate(offsets), np.concatenate(ids), np.concatenate(counts), np.concatenate(words), dictionary
-        )
+        ends = np.cumsum([0] + [batch.ids.size for batch in batches])
+        ids = np.concatenate([np.zeros(0, np.int32), *(batch.ids for batch in batches)])
+        counts = np.concatenate([np.zeros(0, np.uint16), *(batch.counts for batch in batches)])
+        words = np.concatenate([np.zeros(0, np.int32), *(batch.words for batch in batches)])
+        offsets = [np.zeros(1, np.int64)]
+        for batch, remap, (start, end) in zip(batches, remaps, pairwise(ends.tolist()), strict=True):
+            remap_rows(frozen(batch.offsets), frozen(remap), ids[start:end], counts[start:end])
+            offsets.append(batch.offsets[1:] + start)
+        return TermBatch(np.concatenate(offsets), ids, counts, words, dictionary)
 
     @classmethod
     def empty(cls) -> TermBatch:

@@ -28,7 +28,7 @@ I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 T = TypeVar("T", bound=np.generic)
 _BETWEEN = "\U0010ffff"
-_FIRST_TERMS = 4096
+_FIRST_TERMS, _BYTES_PER_TERM = 4096, 64  # first size of the table: a new term every so many bytes
 
 
 @cache
@@ -96,9 +96,10 @@ def _scan(source: Texts, key: tuple[np.uint64, np.uint64]) -> tuple[RowSink, Ter
     count = source.kinds.size
     longest = max(_longest(source.offsets), _longest(source.whole_offsets))
     total = int(source.offsets[-1] - source.offsets[0]) + source.whole_data.size
-    terms = _FIRST_TERMS + longest
+    expected = max(_FIRST_TERMS, total // _BYTES_PER_TERM)
+    terms = expected + longest
     sink = TermSink(
-        np.empty(terms, np.int64), np.zeros(terms + 1, np.int64), np.empty(8 * _FIRST_TERMS + 3 * longest, np.uint8),
+        np.empty(terms, np.int64), np.zeros(terms + 1, np.int64), np.empty(8 * expected + 3 * longest, np.uint8),
         np.full(table_size(terms), -1, np.int32), np.zeros(1, np.int64),
     )  # fmt: skip
     nnz = total // 6 + longest
