@@ -7,7 +7,8 @@ with sl.open("store/") as engine:
     engine.search(sl.RangeQuery("flood AND rescue", sl.Box(-95.8, 29.5, -95.0, 30.1), last="72h"))
 """
 
-from sightline.engine import Engine, open
+from typing import TYPE_CHECKING
+
 from sightline.model.errors import (
     BadConfig,
     BadExpression,
@@ -31,6 +32,9 @@ from sightline.model.result import Result
 from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
+
+if TYPE_CHECKING:
+    from sightline.engine import Engine, open
 
 __version__ = "0.1.0"
 
@@ -64,3 +68,13 @@ __all__ = [
     "any_of",
     "open",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The engine, on first use: worker processes import this package and never need it."""
+    if name in ("Engine", "open"):
+        from sightline import engine
+
+        return getattr(engine, name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

@@ -3,7 +3,7 @@
 Every kernel in a ``_kernels.py`` is decorated with :func:`kernel`. Flags and their reasons:
 
 * ``nogil``: a kernel never stalls the other Python threads of its process (8-36 ms at worst instead of the whole call).
-* ``cache``: a fresh Spark worker loads machine code instead of compiling for seconds.
+* a cache on disk: a fresh Spark worker loads machine code instead of compiling for seconds.
 * no ``fastmath``: answers must be bit-equal to the definition; no ``parallel``: a Spark task has one core.
 
 The cache directory is one per installed code: Numba keys its files by path and time of the one source file a function
@@ -18,16 +18,21 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numba
+from numba.core.caching import FunctionCache
+from numba.core.config import reload_config
+from numba.core.dispatcher import Dispatcher
+from numba.core.runtime.nrt import rtsys
 
 _PACKAGE = Path(__file__).parent
 
 
 def code_digest() -> str:
     """Digest of where the kernels are, what they say, and what compiles them."""
-    digest = hashlib.blake2b(f"{_PACKAGE} {version('numba')} {sys.version}".encode(), digest_size=8)
+    digest = hashlib.blake2b(f"{_PACKAGE} {numba.__version__} {sys.version}".encode(), digest_size=8)
     for path in sorted([*_PACKAGE.rglob("_kernels.py"), Path(__file__)]):
         digest.update(f"{path} {path.stat().st_mtime_ns}".encode())
         digest.update(path.read_bytes())
@@ -52,12 +57,28 @@ def cache_directory() -> Path:
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory()))
-
-import numba  # noqa: E402  (the cache directory must be set before numba is imported)
+reload_config()  # type: ignore[no-untyped-call]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class _KernelCache(FunctionCache):
+    """Numba's cache on disk, for processes that only load.
+
+    Numba prepares its compiler before it looks into the cache: it imports and registers all it knows of Python and
+    NumPy, and SciPy where it is installed, which takes longer than loading every kernel a worker needs. Machine code
+    needs the runtime only, and a compilation prepares by itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+
 def kernel(function: F) -> F:
     """Compile a function over flat arrays; arguments are arrays and scalars only."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[return-value]
+    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    if isinstance(compiled, Dispatcher):  # under NUMBA_DISABLE_JIT it is the function itself
+        compiled._cache = _KernelCache(function)  # type: ignore[attr-defined, no-untyped-call]
+    return compiled  # type: ignore[return-value]

@@ -1,37 +1,38 @@
-"""Names of the indexes; a conformance suite runs over every entry."""
+"""Names of the indexes, each imported when it is first used; a conformance suite runs over every entry."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from sightline.index.objects.grid import GridIndex
-from sightline.index.objects.postings import PostingsIndex
-from sightline.index.objects.rtree import RTreeIndex
-from sightline.index.objects.scan import ScanObjects
 from sightline.index.protocol import NearestIndex, ObjectIndex, StandingIndex
-from sightline.index.standing.balls import BallsIndex
-from sightline.index.standing.delta import DeltaIndex
-from sightline.index.standing.fast import FastIndex
-from sightline.index.standing.gi2 import Gi2Index
-from sightline.index.standing.inverted import InvertedIndex
-from sightline.index.standing.levels import LevelsIndex
-from sightline.index.standing.scan import ScanNearest, ScanStanding
 from sightline.model.errors import UnknownPlugin
+from sightline.model.plugins import Plugins
 
 __all__ = [
     "DEFAULT_NEAREST", "DEFAULT_OBJECTS", "DEFAULT_STANDING", "NEAREST_INDEXES", "OBJECT_INDEXES",
     "STANDING_INDEXES", "nearest_index", "object_index", "standing_index",
 ]
 
-STANDING_INDEXES: dict[str, type[StandingIndex]] = {
-    "delta": DeltaIndex, "fast": FastIndex, "gi2": Gi2Index, "levels": LevelsIndex, "scan": ScanStanding,
-}
-NEAREST_INDEXES: dict[str, type[NearestIndex]] = {
-    "balls": BallsIndex, "inverted": InvertedIndex, "scan": ScanNearest,
-}
-OBJECT_INDEXES: dict[str, type[ObjectIndex]] = {
-    "grid": GridIndex, "postings": PostingsIndex, "rtree": RTreeIndex, "scan": ScanObjects,
-}
+_STANDING, _OBJECTS = "sightline.index.standing", "sightline.index.objects"
+
+STANDING_INDEXES = Plugins[type[StandingIndex]]({
+    "delta": f"{_STANDING}.delta:DeltaIndex",
+    "fast": f"{_STANDING}.fast:FastIndex",
+    "gi2": f"{_STANDING}.gi2:Gi2Index",
+    "levels": f"{_STANDING}.levels:LevelsIndex",
+    "scan": f"{_STANDING}.scan:ScanStanding",
+})
+NEAREST_INDEXES = Plugins[type[NearestIndex]]({
+    "balls": f"{_STANDING}.balls:BallsIndex",
+    "inverted": f"{_STANDING}.inverted:InvertedIndex",
+    "scan": f"{_STANDING}.scan:ScanNearest",
+})
+OBJECT_INDEXES = Plugins[type[ObjectIndex]]({
+    "grid": f"{_OBJECTS}.grid:GridIndex",
+    "postings": f"{_OBJECTS}.postings:PostingsIndex",
+    "rtree": f"{_OBJECTS}.rtree:RTreeIndex",
+    "scan": f"{_OBJECTS}.scan:ScanObjects",
+})
 
 DEFAULT_STANDING, DEFAULT_NEAREST, DEFAULT_OBJECTS = "levels", "balls", "postings"
 
@@ -53,7 +54,7 @@ def object_index(name: str = DEFAULT_OBJECTS) -> type[ObjectIndex]:
     return _named(OBJECT_INDEXES, name, "index of objects")
 
 
-def _named(known: dict[str, T], name: str, what: str) -> T:
+def _named(known: Plugins[T], name: str, what: str) -> T:
     try:
         return known[name]
     except KeyError:

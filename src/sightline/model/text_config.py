@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import snowballstemmer
-
 from sightline.model._unicode14 import UNICODE_VERSION, normalise
 from sightline.model.errors import BadConfig
 from sightline.model.runs import runs_of, words_of
@@ -16,6 +14,8 @@ from sightline.model.runs import runs_of, words_of
 
 @cache
 def _stemmer(name: str) -> Callable[[str], str]:
+    import snowballstemmer  # all its languages at once: only stores that stem wait for that
+
     stem: Callable[[str], str] = snowballstemmer.stemmer(name).stemWord
     return stem
 
@@ -55,9 +55,12 @@ class TextConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
-        if self.stemmer is not None and self.stemmer not in snowballstemmer.algorithms():
-            known = ", ".join(sorted(snowballstemmer.algorithms()))
-            raise BadConfig("unknown stemmer", value=self.stemmer, allowed=known)
+        if self.stemmer is not None:
+            import snowballstemmer
+
+            known = snowballstemmer.algorithms()
+            if self.stemmer not in known:
+                raise BadConfig("unknown stemmer", value=self.stemmer, allowed=", ".join(sorted(known)))
         if self.unicode != UNICODE_VERSION:
             raise BadConfig(
                 "unknown Unicode version", value=self.unicode, allowed=UNICODE_VERSION,
