@@ -29,7 +29,7 @@ from sightline.stages.job import Job
 from sightline.stages.warm import warm
 from sightline.store.store import Store
 
-_IMPORTS = "import numpy, pyarrow, numba"
+_IMPORTS = "import numpy, pyarrow, numba; print('ready', flush=True)"
 _WORKER = """
 import json, sys, time
 began = time.perf_counter()
@@ -41,7 +41,7 @@ rows = pa.ipc.open_stream(pa.memory_map(sys.argv[1])).read_all()
 receipts = execute_inline([rows.to_batches()], Job.from_json(sys.stdin.read()))
 done = time.perf_counter()
 print(json.dumps({"import_s": imported - began, "work_s": done - imported,
-                  "receipts": [bytes(receipt).decode() for receipt in receipts]}))
+                  "receipts": [bytes(receipt).decode() for receipt in receipts]}), flush=True)
 """
 
 
@@ -99,6 +99,15 @@ def _queries() -> list[Query]:
 
 
 def _timed(command: list[str], text: str) -> tuple[float, str]:
+    """Seconds until a process has said its line; how long it takes to end, no batch waits for."""
     began = time.perf_counter()
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    return time.perf_counter() - began, done.stdout
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None, "a pipe was asked for"
+        assert process.stdout is not None, "a pipe was asked for"
+        process.stdin.write(text)
+        process.stdin.close()
+        line = process.stdout.readline()
+        seconds = time.perf_counter() - began
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return seconds, line

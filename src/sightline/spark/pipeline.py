@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from sightline.model.columns import column_of
 from sightline.stages.job import Job
 from sightline.stages.merge import merge
 from sightline.stages.parcel import RECEIPT, Parcel
@@ -82,7 +83,7 @@ def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
         value = pa.BinaryArray.from_buffers(
             pa.binary(), 1, [None, pa.py_buffer(np.array([0, blob.size], np.int32)), blob]
         )
-        head = [pa.array([number], pa.int32()) for number in (parcel.worker, parcel.kind)]
+        head = [column_of(np.array([number], np.int32)) for number in (parcel.worker, parcel.kind)]
         yield pa.RecordBatch.from_arrays([*head, value], schema=_SCHEMA)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.model.columns import table_of, values_of
 from sightline.stages.job import Job
 
 Count = Callable[[str, int], None]
@@ -36,12 +37,12 @@ class LatePairs:
         """What the merge has to count: num, row."""
         if not self._num:
             return None
-        return pa.table({"num": np.concatenate(self._num), "row": np.concatenate(self._row)})
+        return table_of({"num": np.concatenate(self._num), "row": np.concatenate(self._row)})
 
 
 def distinct_pairs(pairs: pa.Table) -> int:
     """Number of different (num, row)."""
-    num, row = pairs["num"].to_numpy(), pairs["row"].to_numpy()
+    num, row = values_of(pairs["num"]), values_of(pairs["row"])
     order = np.lexsort((row, num))
     num, row = num[order], row[order]
     return int(((num[1:] != num[:-1]) | (row[1:] != row[:-1])).sum()) + (1 if len(num) else 0)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sightline.index.standing.panes import PaneCounts
+from sightline.model.columns import column_of, table_of, values_of
 from sightline.stages.job import Job
 from sightline.stages.late import distinct_pairs
 from sightline.stages.nearest import merge_nearest
@@ -55,15 +56,15 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
 
 
 def _matches(target: Target, pairs: pa.Table, receipt: Receipt) -> None:
-    num, row = pairs["num"].to_numpy(), pairs["row"].to_numpy()
+    num, row = values_of(pairs["num"]), values_of(pairs["row"])
     order = np.lexsort((row, num))
     num, row = num[order], row[order]
     first = np.ones(len(num), np.bool_)
     first[1:] = (num[1:] != num[:-1]) | (row[1:] != row[:-1])
     # An object matched by several subscriptions is stored once.
     _, where, place = np.unique(row[first], return_index=True, return_inverse=True)
-    objects = pairs.take(pa.array(order[first][where])).select(OBJECT_COLUMNS)
-    columns = pa.table({"object": place.astype(np.int32)})
+    objects = pairs.take(column_of(order[first][where])).select(OBJECT_COLUMNS)
+    columns = table_of({"object": place.astype(np.int32)})
     receipt.files.append(write_table(target, "matches", num[first], columns, objects))
     receipt.count("matches", int(first.sum()))
     receipt.count("repeats", len(num) - int(first.sum()))
@@ -73,14 +74,14 @@ def _nearest(target: Target, candidates: pa.Table, job: Job, receipt: Receipt) -
     state, events = merge_nearest(candidates, job)
     for kind, table in (("nearest", state), ("nearest_events", events)):
         if table.num_rows:
-            receipt.files.append(write_table(target, kind, table["num"].to_numpy(), table.drop(["num"])))
+            receipt.files.append(write_table(target, kind, values_of(table["num"]), table.drop(["num"])))
     receipt.count("nearest_events", events.num_rows)
 
 
 def _top_terms(target: Target, fresh: list[PaneCounts], job: Job, part: int, until_us: int, receipt: Receipt) -> None:
     reports, keep = merge_top_terms(fresh, job, part, until_us)
     if reports.num_rows:
-        receipt.files.append(write_table(target, "reports", reports["num"].to_numpy(), reports.drop(["num"])))
+        receipt.files.append(write_table(target, "reports", values_of(reports["num"]), reports.drop(["num"])))
     if keep is not None:
         receipt.files.append(write_tables(target, *keep).to_dict())
     receipt.count("reports", reports.num_rows)

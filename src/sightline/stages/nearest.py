@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from sightline.index.protocol import NO_BOUND, NearestBounds
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.keywords import spread_rows
+from sightline.model.columns import column_of, empty_table, values_of
 from sightline.stages.job import Job
 from sightline.stages.late import Count, LatePairs
 from sightline.stages.mapped import FILES
@@ -31,6 +32,7 @@ from sightline.store.keyed_file import KeyedFile
 
 Flags = npt.NDArray[np.bool_]
 NEW = np.iinfo(np.int32).max  # stands for the stored rank of a candidate: after every stored row
+_EVENTS = pa.StringArray.from_buffers(2, pa.py_buffer(np.array([0, 5, 10], np.int32)), pa.py_buffer(b"leaveenter"))
 # Order of the semantics page: distance, newer first, id, lon, lat, text. Of equal rows the one
 # that was there first stays first.
 ORDER = [
@@ -105,7 +107,7 @@ class Radii:
 def _numbers(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
     """A column of whole numbers, not copied where it is one piece."""
     column = table.column(name)
-    return np.asarray(column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy(), np.int64)
+    return np.asarray(values_of(column), np.int64)
 
 
 def nearest_candidates(
@@ -131,10 +133,10 @@ def nearest_candidates(
             query, row, distance = query[keep], row[keep], distance[keep]
             if len(row) == 0:
                 continue
-            columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(pa.array(row))
+            columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(column_of(row))
             tables.append(
                 pa.table(
-                    [*map(pa.array, (block.num[query], block.k[query], packet.row[row], distance)), *columns.columns],
+                    [*map(column_of, (block.num[query], block.k[query], packet.row[row], distance)), *columns.columns],
                     names=["num", "k", "row", "distance_mm", "object_id", "ts", "lon", "lat", "text"],
                 )
             )
@@ -190,14 +192,14 @@ def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
     state : num, rank, distance_mm, object_id, ts, lon, lat, text
     events : num, event, rank, object_id, distance_mm, ts
     """
-    nums, first = np.unique(candidates["num"].to_numpy(), return_index=True)
-    k_of = candidates["k"].to_numpy()[first]
+    nums, first = np.unique(values_of(candidates["num"]), return_index=True)
+    k_of = values_of(candidates["k"])[first]
     fresh = _distinct(candidates).drop(["row", "k"])
-    fresh = fresh.append_column("stored", pa.array(np.full(fresh.num_rows, NEW, np.int32)))
+    fresh = fresh.append_column("stored", column_of(np.full(fresh.num_rows, NEW, np.int32)))
     held = _stored(nums, job)
     both = pa.concat_tables([fresh, held.select(fresh.schema.names).cast(fresh.schema)])
-    both = both.take(pa.array(_sorted(both)))
-    num, stored = both["num"].to_numpy(), both["stored"].to_numpy()
+    both = both.take(column_of(_sorted(both)))
+    num, stored = values_of(both["num"]), values_of(both["stored"])
     rank = np.arange(len(num)) - np.searchsorted(num, num) + 1
     inside = rank <= k_of[np.searchsorted(nums, num)]
     enters, leaves = inside & (stored == NEW), ~inside & (stored != NEW)
@@ -205,19 +207,19 @@ def merge_nearest(candidates: pa.Table, job: Job) -> tuple[pa.Table, pa.Table]:
     changed = np.bincount(at[enters], minlength=len(nums))[at] > 0
     columns = ["num", "distance_mm", "object_id", "ts", "lon", "lat", "text"]
     state = (
-        both.select(columns).append_column("rank", pa.array(rank.astype(np.int32))).filter(pa.array(inside & changed))
+        both.select(columns).append_column("rank", column_of(rank.astype(np.int32))).filter(column_of(inside & changed))
     )
     told = enters | leaves
     events = both.select(["num", "object_id", "distance_mm", "ts"])
-    events = events.append_column("event", pc.if_else(pa.array(enters), "enter", "leave"))
-    events = events.append_column("rank", pa.array(np.where(enters, rank, stored).astype(np.int32)))
-    return state, events.filter(pa.array(told))
+    events = events.append_column("event", _EVENTS.take(column_of(enters.astype(np.int8))))
+    events = events.append_column("rank", column_of(np.where(enters, rank, stored).astype(np.int32)))
+    return state, events.filter(column_of(told))
 
 
 def _sorted(both: pa.Table) -> npt.NDArray[np.int64]:
     """Places in :data:`ORDER`: numbers first; strings are compared only where distance and time are equal."""
-    num, distance = both["num"].to_numpy(), both["distance_mm"].to_numpy()
-    ts = both["ts"].cast(pa.int64()).to_numpy()
+    num, distance = values_of(both["num"]), values_of(both["distance_mm"])
+    ts = values_of(both["ts"].cast(pa.int64()))
     order = np.lexsort((-ts, distance, num))
     same = np.ones(len(order) + 1, np.bool_)
     same[0] = same[-1] = False
@@ -226,7 +228,7 @@ def _sorted(both: pa.Table) -> npt.NDArray[np.int64]:
     tied = np.flatnonzero(same[1:] | same[:-1])
     if len(tied):
         rows = order[tied]
-        order[tied] = rows[pc.sort_indices(both.take(pa.array(rows)), sort_keys=ORDER).to_numpy()]
+        order[tied] = rows[values_of(pc.sort_indices(both.take(column_of(rows)), sort_keys=ORDER))]
     return order
 
 
@@ -246,20 +248,20 @@ def _stored(nums: npt.NDArray[np.int64], job: Job) -> pa.Table:
         batch = _numbers(state.columns(), "batch")[state.file.array("offsets")[at[known]]]
         known, batch = known[batch > newest[known]], batch[batch > newest[known]]
         newest[known], source[known], place[known] = batch, i, at[known]
-    parts = [STATE_SCHEMA.empty_table()]
+    parts = [empty_table(STATE_SCHEMA)]
     for i in np.unique(source[source >= 0]).tolist():
         mine = np.flatnonzero(source == i)
         offsets, rows = spread_rows(files[i].file.array("offsets"), place[mine])
-        columns = files[i].columns().select(STATE_COLUMNS).take(pa.array(rows))
-        columns = columns.append_column("num", pa.array(np.repeat(nums[mine], np.diff(offsets))))
+        columns = files[i].columns().select(STATE_COLUMNS).take(column_of(rows))
+        columns = columns.append_column("num", column_of(np.repeat(nums[mine], np.diff(offsets))))
         parts.append(columns.rename_columns(STATE_SCHEMA.names).cast(STATE_SCHEMA))
     return pa.concat_tables(parts)
 
 
 def _distinct(candidates: pa.Table) -> pa.Table:
     """Each (subscription, row) once: a partitioner may have sent an object to several workers."""
-    num, row = candidates["num"].to_numpy(), candidates["row"].to_numpy()
+    num, row = values_of(candidates["num"]), values_of(candidates["row"])
     order = np.lexsort((row, num))
     repeat = np.zeros(len(order), np.bool_)
     repeat[1:] = (num[order][1:] == num[order][:-1]) & (row[order][1:] == row[order][:-1])
-    return candidates.take(pa.array(order[~repeat])) if repeat.any() else candidates
+    return candidates.take(column_of(order[~repeat])) if repeat.any() else candidates

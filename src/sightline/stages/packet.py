@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.index.protocol import ObjectColumns
+from sightline.model.columns import column_of, values_of
 from sightline.text.dictionary import TermDictionary
 from sightline.text.term_batch import TermBatch
 
@@ -39,14 +40,14 @@ class Packet:
     def objects(self) -> ObjectColumns:
         """The flat view the indexes work on."""
         return ObjectColumns(
-            lon=self.columns.column("lon").to_numpy(),
-            lat=self.columns.column("lat").to_numpy(),
-            ts=self.columns.column("ts").view(pa.int64()).to_numpy(),
+            lon=values_of(self.columns.column("lon")),
+            lat=values_of(self.columns.column("lat")),
+            ts=values_of(self.columns.column("ts").view(pa.int64())),
             terms=self.terms,
         )
 
     def take(self, rows: npt.NDArray[np.int64]) -> Packet:
-        columns, terms = self.columns.take(pa.array(rows)), self.terms.take(rows)
+        columns, terms = self.columns.take(column_of(rows)), self.terms.take(rows)
         return Packet(columns, terms, self.own[rows], self.row[rows])
 
     @classmethod
@@ -86,11 +87,11 @@ def pack(packet: Packet) -> Iterator[pa.Buffer]:
         return
     terms = packet.terms
     # Below MAX_BYTES there are fewer than 2**31 terms.
-    offsets = pa.array(terms.offsets.astype(np.int32))
+    offsets = column_of(terms.offsets.astype(np.int32))
     counted = pa.StructArray.from_arrays([_narrow(terms.ids), _narrow(terms.counts)], ["id", "count"])
     extra = {
-        _OWN: pa.array(packet.own),
-        _ROW: pa.array(packet.row),
+        _OWN: column_of(packet.own),
+        _ROW: column_of(packet.row),
         _TERMS: pa.ListArray.from_arrays(offsets, counted),
         _WORDS: _narrow(terms.words),
     }
@@ -101,7 +102,7 @@ def pack(packet: Packet) -> Iterator[pa.Buffer]:
     strings = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(words.hashes), [None, pa.py_buffer(words.offsets), pa.py_buffer(words.data)]
     )
-    dictionary = pa.RecordBatch.from_arrays([pa.array(words.hashes), strings], names=["hash", "term"])
+    dictionary = pa.RecordBatch.from_arrays([column_of(words.hashes), strings], names=["hash", "term"])
     sink = pa.BufferOutputStream()
     for batch in (objects, dictionary):
         with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -111,7 +112,7 @@ def pack(packet: Packet) -> Iterator[pa.Buffer]:
 
 def _narrow(values: npt.NDArray[Any]) -> pa.Array:
     """Whole numbers from 0 in as few bytes as the largest needs: a byte is copied eight times on its way."""
-    return pa.array(values.astype(np.min_scalar_type(values.max(initial=0)), copy=False))
+    return column_of(values.astype(np.min_scalar_type(values.max(initial=0)), copy=False))
 
 
 def unpack(blob: bytes | pa.Buffer) -> Packet:
@@ -122,22 +123,22 @@ def unpack(blob: bytes | pa.Buffer) -> Packet:
     term = words.column("term")
     data = term.buffers()[2]
     dictionary = TermDictionary(
-        words.column("hash").to_numpy(),
+        values_of(words.column("hash")),
         np.frombuffer(term.buffers()[1], np.int64, len(term) + 1),
         np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8),
     )
     lists = objects.column(_TERMS)
     terms = TermBatch(
         offsets=np.frombuffer(lists.buffers()[1], np.int32, len(lists) + 1).astype(np.int64),
-        ids=lists.values.field(0).to_numpy().astype(np.int32, copy=False),
-        counts=lists.values.field(1).to_numpy().astype(np.uint16, copy=False),
-        words=objects.column(_WORDS).to_numpy().astype(np.int32, copy=False),
+        ids=values_of(lists.values.field(0)).astype(np.int32, copy=False),
+        counts=values_of(lists.values.field(1)).astype(np.uint16, copy=False),
+        words=values_of(objects.column(_WORDS)).astype(np.int32, copy=False),
         dictionary=dictionary,
     )
     names = [name for name in objects.schema.names if name not in (_OWN, _ROW, _TERMS, _WORDS)]
     return Packet(
         columns=objects.select(names),
         terms=terms,
-        own=objects.column(_OWN).to_numpy(zero_copy_only=False),
-        row=objects.column(_ROW).to_numpy(),
+        own=values_of(objects.column(_OWN)),
+        row=values_of(objects.column(_ROW)),
     )

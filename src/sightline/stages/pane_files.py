@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sightline.index.standing.keywords import spread_rows
 from sightline.index.standing.panes import PaneCounts, leaders_first, sum_counts
+from sightline.model.columns import batch_of, values_of
 from sightline.stages.tables import Target
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, new_name
@@ -130,7 +131,7 @@ def pack_counts(counts: PaneCounts) -> bytes:
         {"term": counts.term, "count": counts.count.astype(np.min_scalar_type(counts.count.max(initial=0)))},
         {"hash": words.hashes, "string": strings},
     ):
-        batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns.values()], names=list(columns))
+        batch = batch_of(columns)
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
     value: bytes = sink.getvalue().to_pybytes()
@@ -146,11 +147,11 @@ def unpack_counts(blob: bytes | pa.Buffer) -> PaneCounts:
     strings = words.column("string")
     _, ends, data = strings.buffers()
     dictionary = TermDictionary(
-        words.column("hash").to_numpy(),
+        values_of(words.column("hash")),
         np.frombuffer(ends, np.int64, len(strings) + 1),
         np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8),
     )
-    offsets = np.concatenate([[0], np.cumsum(slots.column("rows").to_numpy())]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(values_of(slots.column("rows")))]).astype(np.int64)
     columns = slots.column("table"), slots.column("pane"), rows.column("term"), rows.column("count")
-    table, pane, term, count = (column.to_numpy() for column in columns)
+    table, pane, term, count = (values_of(column) for column in columns)
     return PaneCounts(table, pane, offsets, term, count.astype(np.int64), dictionary)

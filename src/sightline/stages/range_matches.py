@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.model.columns import column_of, table_of
 from sightline.stages._kernels import count_queries, number_matched, place_pairs
 from sightline.stages.job import Job
 from sightline.stages.late import Count, LatePairs
@@ -29,12 +30,12 @@ class RangeMatches:
 
     def columns(self) -> pa.Table:
         """The columns of the matches table."""
-        return pa.table({"object": self.object})
+        return table_of({"object": self.object})
 
     def with_rows(self) -> pa.Table:
         """One row per pair with the object's columns, for a merge that has to remove repeats."""
-        joined = self.objects.take(pa.array(self.object))
-        return joined.append_column("num", pa.array(self.num)).append_column("row", pa.array(self.row[self.object]))
+        joined = self.objects.take(column_of(self.object))
+        return joined.append_column("num", column_of(self.num)).append_column("row", column_of(self.row[self.object]))
 
 
 @dataclass
@@ -77,7 +78,7 @@ def range_matches(
         base += matched
         which = np.flatnonzero(place >= 0)
         rows.append(packet.row[which])
-        columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(pa.array(which))
+        columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(column_of(which))
         tables.append(pa.table(columns.columns, names=OBJECT_COLUMNS))
     if base == 0:
         return None

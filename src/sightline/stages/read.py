@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import shapely
 
+from sightline.model.columns import column_of, empty_table, values_of
 from sightline.model.space import Space
 from sightline.text.utf8 import valid_utf8
 
@@ -91,10 +92,10 @@ def clean(batch: pa.RecordBatch, space: Space, reject_after_us: int | None) -> C
         mark(ts > reject_after_us, "future")
 
     bad = np.flatnonzero(code)
-    rejects = _rejects(batch, bad, code) if len(bad) else REJECT_SCHEMA.empty_table()
+    rejects = _rejects(batch, bad, code) if len(bad) else empty_table(REJECT_SCHEMA)
     if len(bad):
         good = np.flatnonzero(code == 0)
-        batch, lon, lat, ts = batch.take(pa.array(good)), lon[good], lat[good], ts[good]
+        batch, lon, lat, ts = batch.take(column_of(good)), lon[good], lat[good], ts[good]
     return Clean(_canonical(batch, lon, lat, ts), lon, lat, ts, rejects)
 
 
@@ -104,9 +105,9 @@ def _canonical(
     payload = [name for name in batch.schema.names if name not in (*REQUIRED, CORRUPT, GEOMETRY)]
     arrays = [
         _string(batch.column("id")),
-        pa.array(lon),
-        pa.array(lat),
-        pa.array(ts).cast(INSTANT),
+        column_of(lon),
+        column_of(lat),
+        column_of(ts).cast(INSTANT),
         _string(batch.column("text")),
         *(_in_utc(batch.column(name)) for name in payload),
     ]
@@ -142,7 +143,7 @@ def _string(column: pa.Array) -> pa.Array:
 
 
 def _valid(column: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+    return values_of(column.is_valid())
 
 
 class _Place(NamedTuple):
@@ -182,6 +183,8 @@ def _numbers(column: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
         column, bad = _decode(column, float, pa.float64())
     if column.null_count:
         column = column.fill_null(0.0)
+    if column.type == pa.float64():
+        return values_of(column), bad
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64), bad
 
 
@@ -204,7 +207,7 @@ def _instants(column: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.b
             column = pc.multiply(column, 1_000_000 if unit == "s" else 1_000)
     if column.null_count:
         column = column.fill_null(0)
-    return np.asarray(column.to_numpy(zero_copy_only=False), np.int64), bad
+    return values_of(column), bad
 
 
 def _instant(text: str) -> int:
@@ -231,7 +234,7 @@ def _decode(column: pa.Array, parse: object, kind: pa.DataType) -> tuple[pa.Arra
 
 
 def _rejects(batch: pa.RecordBatch, bad: npt.NDArray[np.int64], code: npt.NDArray[np.int8]) -> pa.Table:
-    rows = batch.take(pa.array(bad))
+    rows = batch.take(column_of(bad))
     columns = {}
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)

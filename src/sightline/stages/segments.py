@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sightline.index.objects.segment import SegmentData, build_segment
 from sightline.index.protocol import ObjectColumns
+from sightline.model.columns import column_of
 from sightline.model.config import StoreConfig
 from sightline.stages.job import Job
 from sightline.stages.packet import Packet
@@ -44,7 +45,7 @@ def write_segments(
                 else ObjectColumns(objects.lon[rows], objects.lat[rows], objects.ts[rows], objects.terms.take(rows))
             )
             data = build_segment(
-                part, columns if whole else columns.take(pa.array(rows)), job.object_index, config.space.bounds
+                part, columns if whole else columns.take(column_of(rows)), job.object_index, config.space.bounds
             )
             entries.append(write_segment(target, data, stack_of(f"w{worker}", piece.lo, piece.hi), worker).to_dict())
     return entries

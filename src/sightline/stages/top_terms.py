@@ -35,6 +35,7 @@ from sightline.index.standing.panes import (
     sum_counts,
     top_terms,
 )
+from sightline.model.columns import column_of, empty_table, table_of, values_of
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
@@ -113,7 +114,7 @@ def merge_top_terms(fresh: Sequence[PaneCounts], job: Job, part: int, until_us: 
     lateness with this batch."""
     groups = open_groups(job)
     if groups is None:
-        return REPORT_SCHEMA.empty_table(), None
+        return empty_table(REPORT_SCHEMA), None
     block = groups.block
     live = (groups.row_group % job.merge_parts == part) & ~np.isin(block.num, open_dropped(job))
     passed = passed_us(job.marks, block.num)
@@ -178,7 +179,7 @@ def needed_slots(tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, 
 def window_reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]) -> pa.Table:
     """The top k terms of the windows ``first`` to ``last`` of the given rows, which ascend by number."""
     if len(rows) == 0:
-        return REPORT_SCHEMA.empty_table()
+        return empty_table(REPORT_SCHEMA)
     picked, slot_table, due, due_table = [], [], [], []
     tables = 0
     for source in sources:
@@ -208,14 +209,14 @@ def window_reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s,
         elif series[answer[i]].k < k:
             series[answer[i]] = replace(series[answer[i]], k=k)
     best = _answers(picked, series)
-    found = np.searchsorted(best["series"].to_numpy(), np.arange(len(series) + 1))
+    found = np.searchsorted(values_of(best["series"]), np.arange(len(series) + 1))
     ends, places = spread_rows(found, answer)
     row = rows[np.repeat(np.arange(len(rows)), np.diff(ends))]
-    within = best["rank"].to_numpy()[places] <= block.k[row]
-    row, best = row[within], best.take(pa.array(places[within]))
-    end = block.anchor[row] % block.every[row] + best["window"].to_numpy() * block.every[row]
-    columns = {"num": block.num[row], "window_end": pa.array(end).cast(INSTANT)}
-    return pa.table({**columns, **{name: best[name] for name in ("rank", "term", "count")}}, REPORT_SCHEMA)
+    within = values_of(best["rank"])[places] <= block.k[row]
+    row, best = row[within], best.take(column_of(places[within]))
+    end = block.anchor[row] % block.every[row] + values_of(best["window"]) * block.every[row]
+    columns = {"num": block.num[row], "window_end": column_of(end).cast(INSTANT)}
+    return table_of({**columns, **{name: best[name] for name in ("rank", "term", "count")}}, REPORT_SCHEMA)
 
 
 def _slots_in_time(
@@ -260,8 +261,8 @@ def _answers(picked: Sequence[tuple[Tables, Int64s]], series: list[Series]) -> p
 
 def _named(best: TopTerms, numbers: Int64s, counts: PaneCounts) -> pa.Table:
     """Rows with the number of their series and the strings of their terms."""
-    strings = counts.dictionary.strings().take(pa.array(best.term))
-    return pa.table(
+    strings = counts.dictionary.strings().take(column_of(best.term))
+    return table_of(
         {
             "series": numbers[best.series],
             "window": best.window,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from sightline.model.columns import column_of, values_of
 from sightline.stages.job import Job
 from sightline.stages.late import LatePairs
 from sightline.stages.nearest import nearest_candidates
@@ -128,8 +129,8 @@ def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:
 
 def _by_number(kind: int, table: pa.Table, parts: int) -> Iterator[Parcel]:
     """Cut a table by the merge partition of its subscription number."""
-    part = table["num"].to_numpy() % parts
+    part = values_of(table["num"]) % parts
     for destination in range(parts):
         rows = np.flatnonzero(part == destination)
         if len(rows):
-            yield Parcel(destination, kind, to_ipc(table.take(pa.array(rows))))
+            yield Parcel(destination, kind, to_ipc(table.take(column_of(rows))))

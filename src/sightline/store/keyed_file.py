@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.model.columns import column_of, table_of, values_of
 from sightline.store._kernels import move_runs
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, key_filter
@@ -139,7 +140,7 @@ class KeyedFile:
 
     def all(self) -> pa.Table:
         """All rows with a leading column ``key``, objects joined in."""
-        return self._joined(self.columns()).add_column(0, KEY, pa.array(self.row_keys()))
+        return self._joined(self.columns()).add_column(0, KEY, column_of(self.row_keys()))
 
     def columns(self) -> pa.Table:
         """The columns as stored (``object`` not followed); ``batch`` is filled in where there are no objects."""
@@ -157,13 +158,15 @@ class KeyedFile:
         return self._tables["objects"]
 
     def _with_batch(self, columns: pa.Table) -> pa.Table:
-        mine = pa.scalar(self.version or None, pa.int64())
         if BATCH not in columns.column_names:
-            return columns.append_column(BATCH, pa.repeat(mine, columns.num_rows))
+            rows = columns.num_rows
+            mine = column_of(np.full(rows, self.version, np.int64)) if self.version else pa.nulls(rows, pa.int64())
+            return columns.append_column(BATCH, mine)
         at = columns.column_names.index(BATCH)
         if not columns.column(at).null_count or not self.version:
             return columns
-        return columns.set_column(at, BATCH, pc.fill_null(columns.column(at), mine))
+        version = column_of(np.array([self.version], np.int64))[0]
+        return columns.set_column(at, BATCH, pc.fill_null(columns.column(at), version))
 
     def _joined(self, columns: pa.Table) -> pa.Table:
         objects = self.objects()
@@ -201,7 +204,7 @@ def merge_keyed(files: Sequence[KeyedFile], mode: Literal["concat", "latest"] = 
         newest = np.maximum.reduceat(batch, np.flatnonzero(fresh))
         kept = batch == newest[np.cumsum(fresh) - 1]
         keys, order = keys[kept], order[kept]
-    columns = columns.take(pa.array(order))
+    columns = columns.take(column_of(order))
     return KeyedTable(keys, columns) if objects is None else _only_used(KeyedTable(keys, columns, objects))
 
 
@@ -219,7 +222,7 @@ def _joined_pairs(files: Sequence[KeyedFile], objects: pa.Table) -> KeyedTable:
     out = np.empty(int(ends[-1]) if len(ends) else 0, np.int32)
     run, first = 0, 0
     for file in files:
-        refers, stop = file.columns().column(OBJECT).combine_chunks().to_numpy(), run + len(file.keys)
+        refers, stop = values_of(file.columns().column(OBJECT).combine_chunks()), run + len(file.keys)
         inputs = _read_only(refers), _read_only(file.file.array("offsets")), _read_only(place[run:stop])
         move_runs(*inputs, np.int32(first), out)
         run, first = stop, first + _rows_of(file.objects())
@@ -227,7 +230,7 @@ def _joined_pairs(files: Sequence[KeyedFile], objects: pa.Table) -> KeyedTable:
     fresh = np.ones(len(runs), np.bool_)
     np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=fresh[1:])
     offsets = np.append((ends - length[runs])[fresh], len(out)).astype(np.int64)
-    return KeyedTable(sorted_keys[fresh], pa.table({OBJECT: out}), objects, offsets)
+    return KeyedTable(sorted_keys[fresh], table_of({OBJECT: out}), objects, offsets)
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -261,7 +264,7 @@ def _moved_columns(files: Sequence[KeyedFile]) -> list[pa.Table]:
         columns, objects = file.columns(), file.objects()
         if objects is not None:
             at = columns.column_names.index(OBJECT)
-            moved = columns.column(at).to_numpy() + np.int32(first)
+            moved = values_of(columns.column(at)) + np.int32(first)
             columns = columns.set_column(at, OBJECT, pa.array(moved, pa.int32()))
             first += objects.num_rows
         parts.append(columns)
@@ -283,22 +286,22 @@ def _joined_objects(files: Sequence[KeyedFile]) -> pa.Table | None:
 def _batches(columns: pa.Table, objects: pa.Table | None) -> npt.NDArray[np.int64]:
     """Batch of every row."""
     if objects is None:
-        return np.asarray(columns.column(BATCH).to_numpy(), np.int64)
-    return np.asarray(objects.column(BATCH).to_numpy()[columns.column(OBJECT).to_numpy()], np.int64)
+        return np.asarray(values_of(columns.column(BATCH)), np.int64)
+    return np.asarray(values_of(objects.column(BATCH))[values_of(columns.column(OBJECT))], np.int64)
 
 
 def _only_used(table: KeyedTable) -> KeyedTable:
     """The table without objects that no row refers to."""
     assert table.objects is not None
     at = table.columns.column_names.index(OBJECT)
-    refers = table.columns.column(at).to_numpy()
+    refers = values_of(table.columns.column(at))
     used = np.zeros(table.objects.num_rows, np.bool_)
     used[refers] = True
     if used.all():
         return table
     renumbered = (np.cumsum(used) - 1).astype(np.int32)[refers]
-    columns = table.columns.set_column(at, OBJECT, pa.array(renumbered))
-    return KeyedTable(table.keys, columns, table.objects.filter(pa.array(used)))
+    columns = table.columns.set_column(at, OBJECT, column_of(renumbered))
+    return KeyedTable(table.keys, columns, table.objects.filter(column_of(used)))
 
 
 def _check_objects(columns: pa.Table, objects: pa.Table) -> None:

@@ -19,6 +19,7 @@ from sightline.index.arrays import F64, I32, I64, U16, frozen
 from sightline.index.objects import _kernels
 from sightline.index.protocol import ObjectColumns, ObjectReader
 from sightline.index.registry import DEFAULT_OBJECTS, object_index
+from sightline.model.columns import column_of
 from sightline.model.space import GEOGRAPHIC_BOUNDS
 from sightline.text.dictionary import TermDictionary
 from sightline.text.term_batch import TermBatch
@@ -78,7 +79,7 @@ def build_segment(objects: ObjectColumns, columns: pa.Table, index: str = DEFAUL
     kept = columns.drop_columns([c for c, t in _STORED_ONCE.items() if columns.schema.field(c).type == t])
     content: dict[str, npt.NDArray[Any] | pa.Buffer] = {
         **arrays, "counts": counts, "words": terms.words[order], **terms.dictionary.to_arrays("term_"),
-        "columns": _ipc(kept.combine_chunks().take(pa.array(order))),
+        "columns": _ipc(kept.combine_chunks().take(column_of(order))),
     }
     meta = {
         "rows": n, "index": index, "columns": columns.column_names,
@@ -157,7 +158,7 @@ class Segment:
     def table(self) -> pa.Table:
         """All rows, without a copy."""
         stored = pa.ipc.open_file(pa.BufferReader(self._blob("columns"))).read_all()
-        once = {"lon": pa.array(self.lon), "lat": pa.array(self.lat), "ts": pa.array(self.ts).view(TS_TYPE)}
+        once = {"lon": column_of(self.lon), "lat": column_of(self.lat), "ts": column_of(self.ts).view(TS_TYPE)}
         names = self.meta["columns"]
         return pa.table([stored[name] if name in stored.column_names else once[name] for name in names], names=names)
 
