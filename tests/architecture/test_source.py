@@ -94,7 +94,9 @@ def test_the_oracle_is_plain_python() -> None:
 def test_packages_hold_prose_and_names_only(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert ast.get_docstring(tree), f"{name_of(path)} does not say what the package is for"
-    for node in tree.body[1:]:
+    for node in WithoutTypes().visit(tree).body[1:]:
+        if isinstance(node, ast.FunctionDef) and node.name == "__getattr__" and path == SOURCE / "__init__.py":
+            continue  # the engine on first use: worker processes import this package too
         names = {ast.unparse(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
         prose = names <= {"__all__", "__version__"} if names else isinstance(node, ast.Import | ast.ImportFrom)
         assert prose, f"{name_of(path)}:{node.lineno} has code"

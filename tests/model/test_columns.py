@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -37,7 +39,7 @@ def test_an_array_has_the_values_of_its_column(values, start, rows):
 @given(arrays, st.lists(st.integers(0, 40), max_size=3))
 def test_chunks_are_joined(values, cuts):
     bounds = [0, *sorted(min(cut, len(values)) for cut in cuts), len(values)]
-    chunks = [pa.array(values[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    chunks = [pa.array(values[a:b]) for a, b in pairwise(bounds)]
     assert np.array_equal(values_of(pa.chunked_array(chunks)), values)
 
 
