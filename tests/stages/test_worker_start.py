@@ -27,7 +27,16 @@ print(json.dumps({"receipts": [bytes(receipt).decode() for receipt in receipts],
 #: Numba's compiler, which only a process that compiles prepares, and what it imports where it is installed.
 COMPILER = {"numba.np.arraymath", "numba.np.npyimpl", "scipy.linalg"}
 #: What Arrow imports at its own conversions, and what only drivers and shells use.
-OTHERS = {"pandas", "pyspark", "typer", "rich", "sightline.engine", "sightline.stages.batch", "sightline.stages.search"}
+OTHERS = {
+    "pandas",
+    "shapely",
+    "pyspark",
+    "typer",
+    "rich",
+    "sightline.engine",
+    "sightline.stages.batch",
+    "sightline.stages.search",
+}
 #: Indexes that are not the default ones.
 INDEXES = {
     f"sightline.index.{name}"

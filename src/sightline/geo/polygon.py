@@ -8,12 +8,15 @@ is robust but not exact: with a corner at 0 it took a point at 5e-324 outside a 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import shapely
 
 from sightline.geo import _kernels
+
+if TYPE_CHECKING:
+    import shapely
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,6 +38,8 @@ def inside_polygon(shape: shapely.Polygon, lons: Floats, lats: Floats) -> npt.ND
 
 def edges_of(shape: shapely.Polygon) -> tuple[Floats, int]:
     """Edges ``float64[m, 4]`` of ax, ay, bx, by, and how many of them are the shell's."""
+    import shapely  # on first use: workers without polygons start sooner
+
     rings = [shapely.get_coordinates(ring) for ring in (shape.exterior, *shape.interiors)]
     edges = np.concatenate([np.hstack([ring[:-1], ring[1:]]) for ring in rings])
     return np.ascontiguousarray(edges), len(rings[0]) - 1

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import shapely
 
 from sightline.geo._kernels import BOX, CIRCLE, POLYGON
 from sightline.model.errors import BadQuery
 from sightline.model.regions import Box, Circle, Polygon, Region
+
+if TYPE_CHECKING:
+    import shapely
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class RegionTable:
             elif isinstance(region, Circle):
                 kind[i], params[i, :3] = CIRCLE, (region.lon, region.lat, region.radius_mm)
             elif isinstance(region, Polygon):
+                import shapely
+
                 shape = shapely.Polygon(region.ring, region.holes)
                 kind[i], params[i] = POLYGON, shape.bounds
                 blobs[i] = shapely.to_wkb(shape)
@@ -84,6 +89,8 @@ class RegionTable:
             return _either(lambda planar: Box(a, b, c, d, planar=planar))
         if self.kind[i] == CIRCLE:
             return _either(lambda planar: Circle(a, b, c / 1000.0, planar=planar))
+        import shapely
+
         shape = self.shape(i)
         ring = shapely.get_coordinates(shape.exterior).tolist()
         holes = [shapely.get_coordinates(hole).tolist() for hole in shape.interiors]
@@ -91,6 +98,8 @@ class RegionTable:
 
     def shape(self, i: int) -> shapely.Polygon:
         """Polygon i as a shapely geometry, not prepared."""
+        import shapely
+
         return shapely.from_wkb(
             self.polygon_data[self.polygon_offsets[i] : self.polygon_offsets[i + 1]].tobytes()
         )

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
-import shapely
-
 from sightline.model.errors import BadQuery
 from sightline.model.scalars import mapping, pair, within
 from sightline.model.space import PLANAR_LIMIT, Space
@@ -116,6 +114,8 @@ class Polygon:
         object.__setattr__(self, "ring", _ring(ring, planar, "ring of the polygon"))
         inner = _listed(holes, "holes of the polygon", "a list of rings")
         object.__setattr__(self, "holes", tuple(_ring(hole, planar, "hole of the polygon") for hole in inner))
+        import shapely  # on first use: workers without polygons start sooner
+
         shape = shapely.Polygon(self.ring, self.holes)
         if not shape.is_valid:
             raise BadQuery(

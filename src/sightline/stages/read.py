@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import shapely
 
 from sightline.model.columns import column_of, empty_table, values_of
 from sightline.model.space import Space
@@ -165,6 +164,8 @@ def _coordinates(batch: pa.RecordBatch) -> _Place:
 
 def _points(column: pa.Array) -> _Place:
     """Places of WKB points; anything that is no point is undecodable."""
+    import shapely  # on first use: workers without polygons start sooner
+
     null = ~_valid(column)
     values = np.array(column.to_pylist(), object)
     points = shapely.from_wkb(values, on_invalid="ignore")
