@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from unittest.mock import patch
 
@@ -30,11 +31,11 @@ params = st.builds(PostingsParams, head=st.sampled_from([1, 2, 3, 64]), dense=st
 
 
 @given(made=params, world=worlds, expression=expressions, at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
-       k=st.integers(1, 6), span=times, planar=st.booleans(), region=regions)
+       k=st.integers(1, 6), span=times, planar=st.booleans(), region=regions, few=st.sampled_from([0, 2, 768]))
 @settings(max_examples=150, deadline=None)
 def test_any_head(made: PostingsParams, world: list[Row], expression: Expression, at: tuple[float, float], k: int,
-                  span: tuple[int, int], planar: bool, region: Region) -> None:
-    with patch.object(index, "PARAMS", made):
+                  span: tuple[int, int], planar: bool, region: Region, few: int) -> None:
+    with patch.object(index, "PARAMS", made), patch.object(index, "FEW_ROWS", few):
         config = config_of(space=PLANE if planar else None)
         fast, slow = segment_of(world, config, "postings"), segment_of(world, config, "scan")
         found, mm = fast.index.nearest(conjuncts_of(expression, fast, config), at, k, *span, config.space)
@@ -179,7 +180,7 @@ def test_a_mapped_index_uses_the_same_machine_code(tmp_path: Path) -> None:
         segment.index.nearest([((0,), ())], (0.0, 0.0), 2, *EVER, Space())
         for k in (1, 500):
             segment.index.top_terms(pieces(box, Space()), *EVER, box, Space(), k)
-    for kernel in (_kernels.range_rows, nearest.nearest_rows, counting.head_counts, counting.count_rows,
+    for kernel in (_kernels.range_rows, nearest.nearest_rows, counting.top_terms,
                    building.invert):
         assert len(getattr(kernel, "signatures", [0])) == 1
 
@@ -195,9 +196,30 @@ def test_bounds_are_below_distances(world: list[Row], a: tuple[float, float], b:
         bound = nearest.lower_bound(geographic, *at, cosine, west, south, east, north)
         for row in world:
             x, y = float(np.clip(row.lon, west, east)), float(np.clip(row.lat, south, north))
+            exact = nearest.square(geographic, *at, cosine, x, y)
+            assert bound <= nearest.beyond(geographic, exact)
+            # What rounds to the same distance is not left out: a point up to a millimetre farther.
             mm = int(nearest.haversine_mm(*at, x, y) if geographic else nearest.planar_mm(*at, x, y))
-            most, high, wide = nearest.limits(geographic, at[1], mm)
-            step = abs(x - at[0])
-            assert bound <= most
-            assert abs(y - at[1]) <= high
-            assert min(step, 360.0 - step) <= wide if geographic else step <= wide
+            for other in world:
+                far = int(nearest.haversine_mm(*at, other.lon, other.lat) if geographic
+                          else nearest.planar_mm(*at, other.lon, other.lat))
+                if far <= mm:
+                    assert nearest.square(geographic, *at, cosine, other.lon, other.lat) <= nearest.beyond(
+                        geographic, exact)
+
+
+@given(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), st.floats(0, 2 * math.pi), st.floats(0, 1),
+       st.floats(-1e-8, 1e-8))
+@settings(max_examples=500, deadline=None)
+def test_points_a_millimetre_apart_are_not_told_apart(at: tuple[float, float], turn: float, far: float,
+                                                      nudge: float) -> None:
+    size = far**4 * 150
+    x = min(180.0, max(-180.0, at[0] + size * math.cos(turn)))
+    y = min(90.0, max(-90.0, at[1] + size * math.sin(turn) / 2))
+    other = min(90.0, max(-90.0, y + nudge))
+    for geographic in (True, False):
+        cosine = float(np.cos(np.radians(at[1])))
+        measure = nearest.haversine_mm if geographic else nearest.planar_mm
+        if measure(*at, x, other) <= measure(*at, x, y):
+            assert nearest.square(geographic, *at, cosine, x, other) <= nearest.beyond(
+                geographic, nearest.square(geographic, *at, cosine, x, y))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sightline.geo._kernels import quantise_one
+from sightline.geo._kernels import quantise_one, spread
 from sightline.index.arrays import F64, I32, I64
 from sightline.jit import kernel
 
@@ -27,6 +27,7 @@ SPLIT = 64  # cells are cut until their side is 1/64 of the rectangle's longer s
 NO_LIMIT = 1 << BITS  # or until they have few rows
 FEW = 24  # a cell with so few candidates is read rather than cut: about what a cut costs
 SMALL_BITS, LARGE_BITS = 9, 12  # log2 rows of the two sizes of blocks with tail maxima
+NEAR = 16  # postings beside the expected place that are searched first
 ZERO, ONE = np.uint64(0), np.uint64(1)
 RUNS = 1024  # most runs of a cover; beyond, the last run grows (a cover may be too large, never too small)
 
@@ -74,12 +75,32 @@ def first_at_least(values: U32, lo: int, hi: int, target: int) -> int:
 
 @kernel
 def first_posting(postings: I32, lo: int, hi: int, row: int) -> int:
-    """First position in ``postings[lo:hi]`` that is not below ``row``; gallops, targets lie near the front."""
-    step = 16
-    while lo + step < hi and postings[lo + step] < row:
-        lo += step + 1
-        step *= 2
-    hi = min(hi, lo + step)
+    """First position in ``postings[lo:hi]`` that is not below ``row``.
+
+    Looks near the front, then gallops from where the row would be if all were equally far apart: every step of a
+    plain search in a long list is a page of its own.
+    """
+    if lo + NEAR < hi and postings[lo + NEAR] < row:
+        lo += NEAR + 1
+        first, last = np.int64(postings[lo - 1]), np.int64(postings[hi - 1])
+        if last < row:
+            return hi
+        guess = lo + (row - first) * (hi - 1 - lo) // (last - first)
+        step = NEAR
+        if postings[guess] < row:
+            lo = guess + 1
+            while lo + step < hi and postings[lo + step] < row:
+                lo += step + 1
+                step *= 2
+            hi = min(hi, lo + step)
+        else:
+            hi = guess
+            while hi - step > lo and postings[hi - step] >= row:
+                hi -= step
+                step *= 2
+            lo = max(lo, hi - step)
+    else:
+        hi = min(hi, lo + NEAR)
     while lo < hi:
         mid = (lo + hi) >> 1
         if postings[mid] < row:
@@ -119,18 +140,36 @@ def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> i
     side = np.int64(1)
     while side * split < max(x2 - x1, y2 - y1):
         side *= 2
-    n = 0
-    stack = np.empty((4 * BITS + 8, 6), np.int64)  # level, key, x, y, first row, end row
-    stack[0, :] = 0
-    stack[0, 5] = index.lon.shape[0]
-    top = 1
+    n, top = 0, 0
+    stack = np.empty((4 * BITS + 8, 6), np.int64)  # level, key, x, y, first row, end row; keys descend
+    # The walk begins below the root, with the cells of the deepest level of the directory of which two by two cover
+    # the box.
+    begin_x, begin_y, end_x, end_y = max(x1, 0), max(y1, 0), min(x2, last - 1), min(y2, last - 1)
+    depth = index.span[2]
+    while (end_x >> (BITS - depth)) - (begin_x >> (BITS - depth)) > 1 or \
+            (end_y >> (BITS - depth)) - (begin_y >> (BITS - depth)) > 1:
+        depth -= 1
+    shift, below = BITS - depth, 2 * (index.span[2] - depth)
+    for x in range(begin_x >> shift, (end_x >> shift) + 1):
+        for y in range(begin_y >> shift, (end_y >> shift) + 1):
+            cell = spread(x) | (spread(y) << 1)
+            a, b = index.directory[cell << below], index.directory[(cell + 1) << below]
+            if a == b:
+                continue
+            key = cell << (2 * shift)
+            at = top
+            while at > 0 and stack[at - 1, 1] < key:
+                for j in range(6):
+                    stack[at, j] = stack[at - 1, j]
+                at -= 1
+            stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3] = depth, key, x << shift, y << shift
+            stack[at, 4], stack[at, 5] = a, b
+            top += 1
     while top > 0:
         top -= 1
         depth, key, x, y = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
         a, b = stack[top, 4], stack[top, 5]
         size = np.int64(1) << (BITS - depth)
-        if a == b or x > x2 or y > y2 or x + size <= x1 or y + size <= y1:
-            continue
         inner = x > x1 and y > y1 and x + size <= x2 and y + size <= y2
         if inner or size <= side or b - a <= few or depth == index.span[3]:
             flag = np.int64(1) if inner else np.int64(0)
@@ -147,10 +186,11 @@ def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> i
         end = b
         for child in range(3, -1, -1):  # pushed last to first: child 0 is on top and pops first
             begin = first_row(index, depth + 1, key + child * quarter, a, end) if child > 0 else a
-            stack[top, 0], stack[top, 1] = depth + 1, key + child * quarter
-            stack[top, 2], stack[top, 3] = x + half * (child & 1), y + half * (child >> 1)
-            stack[top, 4], stack[top, 5] = begin, end
-            top += 1
+            child_x, child_y = x + half * (child & 1), y + half * (child >> 1)
+            if begin < end and child_x <= x2 and child_y <= y2 and child_x + half > x1 and child_y + half > y1:
+                stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = depth + 1, key + child * quarter, child_x, child_y
+                stack[top, 4], stack[top, 5] = begin, end
+                top += 1
             end = begin
     return n
 
@@ -248,6 +288,42 @@ def needed(index: PostingsArrays, plan: Plan, c: int) -> np.uint64:
 
 
 @kernel
+def append_rows(index: PostingsArrays, a: int, b: int, posted: bool, care: np.uint64, need: np.uint64, box: F64,
+                inner: bool, out: I64, n: int) -> int:
+    """Append the rows ``a:b``, or of the postings ``a:b``, whose head bits ``care`` are ``need`` and that lie in the
+    box (an inner run does); returns how many there are. No branch depends on a row: a third of them may match.
+    """
+    if inner and care == ZERO:
+        if posted:
+            for j in range(a, b):
+                out[n + j - a] = index.postings[j]
+        else:
+            for j in range(a, b):
+                out[n + j - a] = j
+        return n + b - a
+    west, south, east, north = box[0], box[1], box[2], box[3]
+    if inner:
+        for j in range(a, b):
+            row = np.int64(index.postings[j]) if posted else j
+            out[n] = row
+            n += np.int64((index.bits[row] & care) == need)
+    elif care == ZERO:
+        for j in range(a, b):
+            row = np.int64(index.postings[j]) if posted else j
+            x, y = index.lon[row], index.lat[row]
+            out[n] = row
+            n += np.int64((x >= west) & (x <= east) & (y >= south) & (y <= north))
+    else:
+        for j in range(a, b):
+            row = np.int64(index.postings[j]) if posted else j
+            out[n] = row
+            if (index.bits[row] & care) == need:
+                x, y = index.lon[row], index.lat[row]
+                n += np.int64((x >= west) & (x <= east) & (y >= south) & (y <= north))
+    return n
+
+
+@kernel
 def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) -> tuple[I64, int]:
     """Rows in any of the disjoint ``boxes`` with ``lo <= ts <= hi`` that satisfy a conjunct: (rows, looked at).
 
@@ -267,6 +343,7 @@ def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) 
             key, need, deny = plan.key[c], needed(index, plan, c), plan.deny[c]
             words = (need | deny) != ZERO
             listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
+            plain = not timed and not listed and c == 0
             # The rarer the term, the more rows a cell may have until its postings are worth a cut.
             few = FEW if key < 0 else FEW * rows_in_all // max(1, plan.length[c])
             count = cover(index, box, few, SPLIT, runs)
@@ -284,10 +361,8 @@ def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) 
                     larger = np.empty(max(2 * out.shape[0], n + b - a), np.int64)
                     larger[:n] = out[:n]
                     out = larger
-                if inner and not timed and not words and not listed and c == 0:
-                    for j in range(a, b):
-                        out[n] = int(index.postings[j]) if key >= 0 else j
-                        n += 1
+                if plain:
+                    n = append_rows(index, a, b, key >= 0, need | deny, need, box, inner, out, n)
                     continue
                 for j in range(a, b):
                     row = int(index.postings[j]) if key >= 0 else j

@@ -17,6 +17,7 @@ prefix counts; answers are the same, exact.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ from sightline.geo.contains import inside
 from sightline.geo.curve import CURVE_BITS, curve_keys
 from sightline.index._kernels import count_terms
 from sightline.index.arrays import F64, I32, I64, Flag, frozen, frozen_fields
+from sightline.index.entry import Entry
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.objects.postings import _kernels
 from sightline.index.objects.postings._kernels import PostingsArrays
@@ -48,8 +50,12 @@ _DTYPES = (
 )  # fmt: skip
 _TABLE_DTYPES = (np.int32, np.int32, np.int32, np.int32)
 _EVERYTHING: Conjunct = ((), ())
+_DOUBLE = np.dtype(np.float64)
+_RANGE_ROWS, _NEAREST_ROWS = Entry(_kernels.range_rows), Entry(nearest.nearest_rows)
+_TOP_TERMS = Entry(counting.top_terms)
 _MOST_TERMS = 2**31 - 1
 CANDIDATES = 48  # terms outside the head that are counted by their postings rather than counting every term
+FEW_ROWS = 768  # whose terms are all counted at once: to count the head takes as long, and may not settle it
 NAMED = 64  # terms a direct count names at least: with a low bound other segments need fewer of its counts
 
 
@@ -71,6 +77,7 @@ class PostingsIndex:
 
     def __init__(self, arrays: PostingsArrays, named: Callable[[str], Any]) -> None:
         self._arrays, self._named, self._work = arrays, named, Work()
+        self._first_us, self._last_us = int(arrays.span[0]), int(arrays.span[1])
 
     @classmethod
     def build(cls, objects: ObjectColumns, bounds: tuple[float, float, float, float]) -> tuple[I64, dict[str, Any]]:
@@ -113,18 +120,18 @@ class PostingsIndex:
 
     def range(self, conjuncts: Sequence[Conjunct], pieces: F64, lo_us: int, hi_us: int) -> I64:
         """Rows inside any piece and the time that satisfy any conjunct, ascending and distinct."""
-        boxes = _frozen_boxes(pieces)
-        rows, looked = _kernels.range_rows(self._arrays, _asked(conjuncts), boxes, lo_us, hi_us)
+        rows: I64
+        rows, looked = _RANGE_ROWS.call(self._arrays, _asked(conjuncts), _flat(pieces), lo_us, hi_us)
         self._did(looked)
-        if len(conjuncts) > 1 or boxes.shape[0] > 1:
+        if len(conjuncts) > 1 or len(pieces) > 1:
             rows.sort()
         return rows
 
     def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
                 space: Space) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance, by distance, then row."""
-        rows, distance, looked = nearest.nearest_rows(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k,
-                                                      lo_us, hi_us, space.is_geographic)
+        rows, distance, looked = _NEAREST_ROWS.call(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k, lo_us,
+                                                    hi_us, space.is_geographic)
         self._did(looked)
         return (rows, distance) if rows.size <= nearest.IN_ORDER else nearest_first(rows, distance, k)
 
@@ -136,27 +143,17 @@ class PostingsIndex:
         """The k most frequent terms: by head counts if no other term can be among them, with the counts of the few
         that can, or by a count of every term."""
         arrays, tables = self._arrays, self._tables
-        rows: I64 | None = None
         if self._summed(lo_us, hi_us, region):
-            counts, bound, looked = counting.head_counts(arrays, tables, _frozen_boxes(pieces))
+            named, found, bound, looked = _TOP_TERMS.call(arrays, tables, _flat(pieces), k, max(k, NAMED),
+                                                           FEW_ROWS, CANDIDATES)
             self._did(looked)
-        else:
-            rows = self._rows(pieces, lo_us, hi_us, region, space)
-            counts, bound = counting.head_counts_of_rows(arrays, tables, rows)
+            return TopTerms(named, found, bound)
+        rows = self._rows(pieces, lo_us, hi_us, region, space)
+        counts, bound = counting.head_counts_of_rows(arrays, tables, rows)
         kth = int(np.partition(counts, counts.size - k)[-k]) if counts.size >= k else 0
         if bound == 0 or kth > bound:
             met = np.flatnonzero(counts)
             return TopTerms(arrays.heads[0, met].astype(np.int64), counts[met], int(bound))
-        runners = tables.runners
-        rivals = int(np.searchsorted(-runners[1], -kth, "right"))  # other terms with at least that many rows in all
-        if rivals <= min(CANDIDATES, runners.shape[1] - 1) and isinstance(region, Box):
-            terms = np.concatenate([arrays.heads[0], runners[0, :rivals]]).astype(np.int64)
-            more, looked = counting.posting_counts(arrays, frozen(terms[counts.size :], np.int64),
-                                                   _frozen_boxes(pieces), lo_us, hi_us)
-            self._did(looked)
-            return TopTerms(terms, np.concatenate([counts, more]), min(int(bound), int(runners[1, rivals])))
-        if rows is None:
-            rows = self._rows(pieces, lo_us, hi_us, region, space)
         return top_of(*counting.count_rows(arrays, rows), max(k, NAMED))
 
     def counts_of(self, terms: I64, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
@@ -170,7 +167,7 @@ class PostingsIndex:
         head = heads[np.minimum(bit, heads.size - 1)] == asked if heads.size else np.zeros(asked.size, np.bool_)
         if head.any():
             if self._summed(lo_us, hi_us, region):
-                counts, _, looked = counting.head_counts(self._arrays, self._tables, _frozen_boxes(pieces))
+                counts, _, looked = counting.head_counts(self._arrays, self._tables, frozen(pieces, np.float64))
                 self._did(looked)
             else:
                 rows = self._rows(pieces, lo_us, hi_us, region, space)
@@ -178,7 +175,7 @@ class PostingsIndex:
             out[head] = counts[bit[head]]
         if not head.all():
             out[~head], looked = counting.posting_counts(self._arrays, frozen(asked[~head], np.int64),
-                                                         _frozen_boxes(pieces), lo_us, hi_us)
+                                                         frozen(pieces, np.float64), lo_us, hi_us)
             self._did(looked)
         return out
 
@@ -189,8 +186,7 @@ class PostingsIndex:
 
     def _summed(self, lo_us: int, hi_us: int, region: Region) -> bool:
         """Whether prefix counts hold: every row is of the time, and cells can be told to lie inside."""
-        span = self._arrays.span
-        return isinstance(region, Box) and bool(lo_us <= span[0] and hi_us >= span[1])
+        return isinstance(region, Box) and lo_us <= self._first_us and hi_us >= self._last_us
 
     def _rows(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
         rows = self.range([_EVERYTHING], pieces, lo_us, hi_us)
@@ -209,24 +205,26 @@ class PostingsIndex:
 
 def _asked(conjuncts: Sequence[Conjunct]) -> I64:
     """Conjuncts as the kernels take them: how many, where each one's positives and negatives end, the terms."""
-    terms: list[int] = []
-    flat = [len(conjuncts), 0]
-    for positive, negative in conjuncts:
-        terms += positive
-        flat.append(len(terms))
-        terms += negative
-        flat.append(len(terms))
-    asked = np.array(flat + terms, np.int64)
-    asked.flags.writeable = False
-    return asked
+    if len(conjuncts) == 1:
+        positive, negative = conjuncts[0]
+        some = len(positive)
+        flat = array("q", (1, 0, some, some + len(negative), *positive, *negative))
+    else:
+        terms: list[int] = []
+        flat = array("q", (len(conjuncts), 0))
+        for positive, negative in conjuncts:
+            terms += positive
+            flat.append(len(terms))
+            terms += negative
+            flat.append(len(terms))
+        flat.extend(terms)
+    return np.frombuffer(flat, np.int64)
 
 
-def _frozen_boxes(pieces: F64) -> F64:
-    """The pieces as :func:`frozen` gives them; the usual ones, contiguous and of our own making, need no copy."""
-    if type(pieces) is np.ndarray and pieces.dtype == np.float64 and pieces.flags.c_contiguous:
-        boxes = pieces.view()
-        boxes.flags.writeable = False
-        return boxes
+def _flat(pieces: F64) -> F64:
+    """The pieces as a contiguous array of doubles, which they usually are."""
+    if type(pieces) is np.ndarray and pieces.dtype is _DOUBLE and pieces.flags.c_contiguous:
+        return pieces
     return frozen(pieces, np.float64)
 
 

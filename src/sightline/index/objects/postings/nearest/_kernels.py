@@ -2,17 +2,19 @@
 
 Nodes are cells of the curve's quadtree with their part of the rarest term's postings, in a heap by a lower bound of
 the distance of anything in them. The search ends when the nearest node left is surely farther than the k-th match.
-Distances are compared as squared half chords ``h`` (planar: squared distances), always with slack on the safe side;
-what decides is the rounded distance of a row.
+On the way distances are squared half chords ``h`` (planar: squared distances), always compared with slack on the safe
+side; the rounded distance, which decides, is computed at the end for the few rows that can be among the answers.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sightline.geo._kernels import EARTH_RADIUS_M, haversine_mm, planar_mm
+from sightline.geo._kernels import haversine_mm, planar_mm
 from sightline.index.arrays import F64, I64
 from sightline.index.objects.postings._kernels import (
     BITS,
@@ -28,11 +30,9 @@ from sightline.index.objects.postings._kernels import (
 )
 from sightline.jit import kernel
 
-FAR = 2**63 - 1
 LEAST_LEAF, MOST_LEAF = 32, 2048  # postings of a node that is read, not cut
 IN_ORDER = 64  # answers up to this size are put in order here
 _RADIANS = math.pi / 180
-_RADIUS_MM = 1000 * EARTH_RADIUS_M
 
 
 @kernel
@@ -66,21 +66,22 @@ def lower_bound(geographic: bool, lon: float, lat: float, cosine: float, west: f
 
 
 @kernel
-def limits(geographic: bool, lat: float, kth: int) -> tuple[float, float, float]:
-    """Surely beyond the distance ``kth`` mm lies: what has a larger bound; a larger step in latitude; in longitude."""
-    if kth == FAR:
-        return np.inf, np.inf, np.inf
+def square(geographic: bool, lon: float, lat: float, cosine: float, x: float, y: float) -> float:
+    """The squared half chord between two points up to a few units in the last place (planar: squared distance)."""
     if not geographic:
-        reach = (kth + 2.0) / 1000.0 * (1.0 + 1e-9)
-        return reach * reach * (1.0 + 1e-9), reach, reach
-    angle = (kth + 2.0) / _RADIUS_MM + 1e-9
-    s = math.sin(min(0.5 * math.pi, 0.5 * angle))
-    h = s * s * (1.0 + 1e-9) + 1e-15
-    high = angle / _RADIANS + 1e-9
-    wide = np.inf
-    if angle < 1.0 and abs(lat) + high < 89.9:  # a cap without a pole: its touching meridian
-        wide = math.asin(min(1.0, math.sin(angle) / math.cos(_RADIANS * lat))) / _RADIANS + 1e-7
-    return h, (np.inf if angle > 3.0 else high), wide
+        return (x - lon) * (x - lon) + (y - lat) * (y - lat)
+    high, wide = math.sin((y - lat) * _RADIANS / 2), math.sin((x - lon) * _RADIANS / 2)
+    return high * high + cosine * math.cos(y * _RADIANS) * wide * wide
+
+
+@kernel
+def beyond(geographic: bool, h: float) -> float:
+    """What lies farther than a point at ``h``, surely and by more than rounding to a millimetre, has a larger bound.
+
+    The angle grows faster than twice the sine of its half, so 1.6e-10 of a half chord is at least 2 mm on the globe.
+    """
+    root = math.sqrt(h) * (1.0 + 1e-9) + (1.6e-10 if geographic else 2e-3)
+    return root * root * (1.0 + 1e-9) + (1e-15 if geographic else 0.0)
 
 
 @kernel
@@ -112,8 +113,8 @@ def heap_pop(order: F64, nodes: I64, size: int) -> None:
 
 
 @kernel
-def keep_smallest(best: I64, size: int, value: int) -> int:
-    """Add a distance to the max-heap of the smallest ones; returns its size."""
+def keep_smallest(best: npt.NDArray[Any], size: int, value: float) -> int:
+    """Add a value to the max-heap of the smallest ones; returns its size."""
     if size < best.shape[0]:
         i = size
         while i > 0 and best[(i - 1) >> 1] < value:
@@ -137,14 +138,40 @@ def keep_smallest(best: I64, size: int, value: int) -> int:
 
 
 @kernel
-def compact(rows: I64, distance: I64, n: int, kth: int) -> int:
-    """Drop what lies beyond the k-th distance; returns how many stay."""
+def compact(rows: I64, squares: F64, n: int, most: float) -> int:
+    """Drop what lies beyond ``most``; returns how many stay."""
     m = 0
     for i in range(n):
-        if distance[i] <= kth:
-            rows[m], distance[m] = rows[i], distance[i]
+        if squares[i] <= most:
+            rows[m], squares[m] = rows[i], squares[i]
             m += 1
     return m
+
+
+@kernel
+def measured(index: PostingsArrays, geographic: bool, lon: float, lat: float, rows: I64, k: int) -> tuple[I64, I64]:
+    """The k nearest of ``rows`` and all ties at the k-th rounded distance, and the distances.
+
+    In order up to ``IN_ORDER`` of them.
+    """
+    n = rows.shape[0]
+    far, best = np.empty(n, np.int64), np.empty(min(k, n), np.int64)
+    known = 0
+    for i in range(n):
+        x, y = index.lon[rows[i]], index.lat[rows[i]]
+        far[i] = haversine_mm(lon, lat, x, y) if geographic else planar_mm(lon, lat, x, y)
+    for i in range(n):
+        if known < k or far[i] < best[0]:
+            known = keep_smallest(best, known, far[i])
+    m = 0
+    out, mm = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        if known < k or far[i] <= best[0]:
+            out[m], mm[m] = rows[i], far[i]
+            m += 1
+    if m <= IN_ORDER:
+        in_order(out, mm, m)
+    return out[:m], mm[:m]
 
 
 @kernel
@@ -180,13 +207,12 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
     In order up to ``IN_ORDER`` of them.
     """
     rows_in_all = index.lon.shape[0]
-    out, far = np.empty(256, np.int64), np.empty(256, np.int64)
+    out, squares = np.empty(256, np.int64), np.empty(256, np.float64)
     n, looked, known = 0, 0, 0
     if hi < index.span[0] or lo > index.span[1] or hi < lo:
-        return out[:0], far[:0], 0
-    best = np.empty(min(k, rows_in_all), np.int64)
-    kth = FAR
-    h_most, dy_most, dx_most = limits(geographic, lat, kth)
+        return out[:0], np.empty(0, np.int64), 0
+    best = np.empty(min(k, rows_in_all), np.float64)  # the k smallest squares, the largest first
+    h_most = np.inf
     plan = resolve(index, asked)
     cosine = math.cos(_RADIANS * lat) if geographic else 1.0
     timed = lo > index.span[0] or hi < index.span[1]
@@ -195,11 +221,11 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
     unit_x, unit_y = (index.extent[2] - west) / 2.0**BITS, (index.extent[3] - south) / 2.0**BITS
     slack_x = 1e-3 * unit_x + 1e-14 * max(abs(west), abs(index.extent[2]))
     slack_y = 1e-3 * unit_y + 1e-14 * max(abs(south), abs(index.extent[3]))
-    order, heap = np.empty(512, np.float64), np.empty(512, np.int64)
-    pool = np.empty((1024, 8), np.int64)  # level, key, x, y, rows from and to, postings from and to
+    order, heap = np.empty(128, np.float64), np.empty(128, np.int64)
+    pool = np.empty((128, 8), np.int64)  # level, key, x, y, rows from and to, postings from and to
     for c in range(asked[0]):
         key, need, deny = plan.key[c], needed(index, plan, c), plan.deny[c]
-        words = (need | deny) != ZERO
+        care = need | deny
         listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
         leaf = leaf_size(index, asked, c, plan.length[c], k)
         pool[0, :4], pool[0, 4], pool[0, 5] = 0, 0, rows_in_all
@@ -216,33 +242,30 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                 looked += q - p
                 for j in range(p, q):
                     row = int(index.postings[j]) if key >= 0 else j
-                    if words:
-                        word = index.bits[row]
-                        if (word & need) != need or (word & deny) != ZERO:
-                            continue
+                    if care != ZERO and (index.bits[row] & care) != need:
+                        continue
                     x, y = index.lon[row], index.lat[row]
-                    step = abs(x - lon)
-                    if abs(y - lat) > dy_most or (step > dx_most and (not geographic or 360.0 - step > dx_most)):
+                    if known == k and lower_bound(geographic, lon, lat, cosine, x, y, x, y) > h_most:
                         continue
                     if timed and (index.ts[row] < lo or index.ts[row] > hi):
                         continue
                     if listed and not rest_holds(index, plan, c, row):
                         continue
-                    mm = int(haversine_mm(lon, lat, x, y) if geographic else planar_mm(lon, lat, x, y))
-                    if mm > kth or (c > 0 and found_before(index, plan, c, row)):
+                    h = square(geographic, lon, lat, cosine, x, y)
+                    if h > h_most or (c > 0 and found_before(index, plan, c, row)):
                         continue
                     if n == out.shape[0]:
-                        n = compact(out, far, n, kth)
+                        n = compact(out, squares, n, h_most)
                         if 2 * n > out.shape[0]:
-                            more, more_far = np.empty(2 * out.shape[0], np.int64), np.empty(2 * out.shape[0], np.int64)
-                            more[:n], more_far[:n] = out[:n], far[:n]
-                            out, far = more, more_far
-                    out[n], far[n] = row, mm
+                            more, more_squares = np.empty(4 * n, np.int64), np.empty(4 * n, np.float64)
+                            more[:n], more_squares[:n] = out[:n], squares[:n]
+                            out, squares = more, more_squares
+                    out[n], squares[n] = row, h
                     n += 1
-                    known = keep_smallest(best, known, mm)
-                    if known == k:
-                        kth = int(best[0])
-                h_most, dy_most, dx_most = limits(geographic, lat, kth)
+                    if known < k or h < best[0]:
+                        known = keep_smallest(best, known, h)
+                        if known == k:
+                            h_most = beyond(geographic, best[0])
                 continue
             if used + 4 > pool.shape[0]:
                 more_pool = np.empty((2 * pool.shape[0], 8), np.int64)
@@ -274,7 +297,6 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                         waiting += 1
                         used += 1
                 end, q = begin, begin_p
-    n = compact(out, far, n, kth)
-    if n <= IN_ORDER:
-        in_order(out, far, n)
-    return out[:n].copy(), far[:n].copy(), looked
+    n = compact(out, squares, n, h_most)
+    rows, distance = measured(index, geographic, lon, lat, out[:n], k)
+    return rows, distance, looked

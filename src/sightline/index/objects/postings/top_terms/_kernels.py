@@ -18,7 +18,9 @@ from sightline.index.objects.postings._kernels import (
     ONE,
     SMALL_BITS,
     SPLIT,
+    ZERO,
     PostingsArrays,
+    append_rows,
     cover,
     first_posting,
 )
@@ -150,23 +152,23 @@ def posting_counts(index: PostingsArrays, terms: I64, boxes: F64, lo: int, hi: i
 
 
 @kernel
-def count_rows(index: PostingsArrays, rows: I64) -> tuple[I32, I64]:
+def count_rows(index: PostingsArrays, rows: I64) -> tuple[I64, I64]:
     """Distinct terms of the rows and how many rows have each.
 
-    Few occurrences are counted in a hash table that stays in the cache, many in one counter per term.
+    Few occurrences are counted in a hash table that stays in the cache, many in one counter per term. A slot of the
+    table is term + 1 and count in one integer.
     """
     terms = index.starts.shape[0] - 1
     total = np.int64(0)
     for row in rows:
         total += np.int64(index.offsets[row + 1]) - np.int64(index.offsets[row])
-    size = np.int64(64)
-    while size < 2 * total:
-        size *= 2
-    direct = size > 2 * terms
-    mask = size - 1
-    slots = np.full(0 if direct else size, -1, np.int32)
-    seen = np.zeros(terms if direct else size, np.int32)
-    found = np.empty(min(total, terms), np.int32)
+    bits = np.int64(6)
+    while (np.int64(2) << bits) < 3 * total:  # two of three slots are taken if no term repeats; usually most do
+        bits += 1
+    direct = (np.int64(1) << bits) > 2 * terms
+    mask = (np.int64(1) << bits) - 1
+    slots = np.zeros(terms if direct else mask + 1, np.int64)
+    found, counts = np.empty(min(total, terms), np.int64), np.empty(min(total, terms), np.int64)
     n = 0
     for row in rows:
         for j in range(index.offsets[row], index.offsets[row + 1]):
@@ -174,16 +176,107 @@ def count_rows(index: PostingsArrays, rows: I64) -> tuple[I32, I64]:
             at = t
             if not direct:
                 at = ((t * np.int64(0x5BD1E995)) >> 12) & mask
-                while slots[at] != t and slots[at] >= 0:
+                while slots[at] != 0 and (slots[at] >> 32) != t + 1:
                     at = (at + 1) & mask
-                slots[at] = t
-            if seen[at] == 0:
+            if slots[at] == 0:
+                slots[at] = (t + 1) << 32
                 found[n] = at
                 n += 1
-            seen[at] += 1
-    counts = np.empty(n, np.int64)
+            slots[at] += 1
     for i in range(n):
-        counts[i] = seen[found[i]]
-        if not direct:
-            found[i] = slots[found[i]]
-    return found[:n].copy(), counts
+        slot = slots[found[i]]
+        found[i], counts[i] = (slot >> 32) - 1, slot & np.int64(0xFFFFFFFF)
+    return found[:n], counts[:n]
+
+
+@kernel
+def kth_largest(counts: I64, k: int) -> int:
+    """The k-th largest count, 0 if there are fewer."""
+    most = np.int64(0)
+    for count in counts:
+        most = max(most, count)
+    having = np.zeros(most + 1, np.int64)
+    for count in counts:
+        having[count] += 1
+    seen = np.int64(0)
+    while most > 0:
+        seen += having[most]
+        if seen >= k:
+            return int(most)
+        most -= 1
+    return 0
+
+
+@kernel
+def most_frequent(terms: I64, counts: I64, k: int) -> tuple[I64, I64, int]:
+    """The k terms with the highest counts, all ties at the k-th, and the highest count of any other."""
+    least = max(1, kth_largest(counts, k))
+    n, bound = 0, np.int64(0)
+    kept, kept_counts = np.empty(terms.shape[0], np.int64), np.empty(terms.shape[0], np.int64)
+    for i in range(terms.shape[0]):
+        if counts[i] >= least:
+            kept[n], kept_counts[n] = terms[i], counts[i]
+            n += 1
+        else:
+            bound = max(bound, counts[i])
+    return kept[:n].copy(), kept_counts[:n].copy(), int(bound)
+
+
+@kernel
+def rows_inside(index: PostingsArrays, boxes: F64, most: int) -> tuple[I64, int]:
+    """All rows in the disjoint ``boxes`` and how many were tested; more than ``most`` of a cover: (nothing, -1)."""
+    runs = np.empty((RUNS, 3), np.int64)
+    out = np.empty(0, np.int64)
+    n, looked = 0, 0
+    for q in range(boxes.shape[0]):
+        count = cover(index, boxes[q], FEW, SPLIT, runs)
+        room = n
+        for r in range(count):
+            room += runs[r, 1] - runs[r, 0]
+        if room > most:
+            return out[:0], -1
+        more = np.empty(room, np.int64)
+        more[:n] = out[:n]
+        out = more
+        for r in range(count):
+            inner = runs[r, 2] == 1
+            looked += 0 if inner else runs[r, 1] - runs[r, 0]
+            n = append_rows(index, runs[r, 0], runs[r, 1], False, ZERO, ZERO, boxes[q], inner, out, n)
+    return out[:n], looked
+
+
+@kernel
+def top_terms(index: PostingsArrays, tables: TermTables, boxes: F64, k: int, named: int, few: int,
+              candidates: int) -> tuple[I64, I64, int, int]:
+    """Terms of the rows in the disjoint ``boxes``, at least the k most frequent: (terms, counts, bound, looked at).
+
+    Of at most ``few`` rows every term is counted. Of more the head, by prefix counts: that is all if no other term can be among
+    the k. If at most ``candidates`` others can, they are counted by their postings, else again every term.
+    """
+    rows, looked = rows_inside(index, boxes, few)
+    if looked < 0:
+        counts, bound, looked = head_counts(index, tables, boxes)
+        kth = kth_largest(counts, k)
+        heads = counts.shape[0]
+        if bound == 0 or kth > bound:
+            n = 0
+            met, met_counts = np.empty(heads, np.int64), np.empty(heads, np.int64)
+            for j in range(heads):
+                if counts[j] > 0:
+                    met[n], met_counts[n] = index.heads[0, j], counts[j]
+                    n += 1
+            return met[:n], met_counts[:n], bound, looked
+        rivals, others = 0, tables.runners.shape[1] - 1
+        while rivals < others and rivals <= candidates and tables.runners[1, rivals] >= kth:
+            rivals += 1
+        if rivals <= candidates and tables.runners[1, rivals] < kth:
+            terms, every = np.empty(heads + rivals, np.int64), np.empty(heads + rivals, np.int64)
+            terms[:heads], terms[heads:] = index.heads[0], tables.runners[0, :rivals]
+            more, read = posting_counts(index, terms[heads:], boxes, index.span[0], index.span[1])
+            every[:heads], every[heads:] = counts, more
+            return terms, every, min(bound, int(tables.runners[1, rivals])), looked + read
+        rows, read = rows_inside(index, boxes, index.lon.shape[0])
+        looked += read
+    terms, counts = count_rows(index, rows)
+    terms, counts, bound = most_frequent(terms, counts, named)
+    return terms, counts, bound, looked + rows.shape[0]
