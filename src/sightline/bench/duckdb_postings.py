@@ -44,12 +44,16 @@ class DuckdbPostings:
         columns = {"word": terms.ids[by_word], "o": row, "lon": objects.lon[row], "lat": objects.lat[row]}
         _load(self._db, "postings", pa.table(columns))
         for count in range(1, MAX_WORDS + 1):
-            self._db.execute(f"PREPARE inside{count} AS {_inside(count)}")
+            self._db.execute(f"PREPARE rows{count} AS {_inside(count, ('o',))}")
+            self._db.execute(f"PREPARE inside{count} AS {_inside(count, ('o', 'lon', 'lat'))}")
             self._db.execute(f"PREPARE anywhere{count} AS {_anywhere(count)}")
 
     def range(self, words: Sequence[int], box: Sequence[float] | F64) -> npt.NDArray[np.int32]:
-        """Rows in a box that have all words, in no order."""
-        found: npt.NDArray[np.int32] = self._fetch("inside", [*map(float, box), *self._rarest_first(words)])["o"]
+        """Rows in a box that have all words, in no order.
+
+        A table with the ids themselves, fetched as Arrow, is not faster than rows and a look-up of their ids.
+        """
+        found: npt.NDArray[np.int32] = self._fetch("rows", [*map(float, box), *self._rarest_first(words)])["o"]
         return found
 
     def nearest(self, words: Sequence[int], at: tuple[float, float], k: int, space: Space) -> tuple[I64, I64]:
@@ -78,7 +82,7 @@ class DuckdbPostings:
         return sorted(map(int, words), key=lambda word: int(self._lengths[word]))
 
     def _fetch(self, statement: str, values: Sequence[float]) -> dict[str, Any]:
-        count = len(values) - 4 if statement == "inside" else len(values)
+        count = len(values) if statement == "anywhere" else len(values) - 4
         found: dict[str, Any] = self._db.execute(
             f"EXECUTE {statement}{count}({', '.join(map(repr, values))})"
         ).fetchnumpy()
@@ -127,21 +131,22 @@ class DuckdbWords:
         self._db.close()
 
 
-def _inside(count: int) -> str:
+def _inside(count: int, columns: Sequence[str]) -> str:
     """All words and the box: the posting lists joined, each cut to the box first."""
     wanted = [
         f"p{i}.word = ${5 + i} AND p{i}.lon BETWEEN $1 AND $3 AND p{i}.lat BETWEEN $2 AND $4" for i in range(count)
     ]
-    return _joined(count, wanted)
+    return _joined(count, wanted, columns)
 
 
 def _anywhere(count: int) -> str:
-    return _joined(count, [f"p{i}.word = ${1 + i}" for i in range(count)])
+    return _joined(count, [f"p{i}.word = ${1 + i}" for i in range(count)], ("o", "lon", "lat"))
 
 
-def _joined(count: int, wanted: list[str]) -> str:
+def _joined(count: int, wanted: list[str], columns: Sequence[str]) -> str:
     joins = " ".join(f"JOIN postings p{i} ON p0.o = p{i}.o" for i in range(1, count))
-    return f"SELECT p0.o AS o, p0.lon AS lon, p0.lat AS lat FROM postings p0 {joins} WHERE {' AND '.join(wanted)}"
+    selected = ", ".join(f"p0.{name} AS {name}" for name in columns)
+    return f"SELECT {selected} FROM postings p0 {joins} WHERE {' AND '.join(wanted)}"
 
 
 def _measured(parts: Sequence[dict[str, Any]], at: tuple[float, float], space: Space) -> tuple[I64, I64]:

@@ -17,6 +17,7 @@ from sightline.bench.workload import HASH_SEED, table_of, taken
 from sightline.geo.curve import curve_keys
 from sightline.index.arrays import F64, I64, Flag, frozen
 from sightline.index.objects.segment import Segment, build_segment
+from sightline.index.objects.strings import StringColumn
 from sightline.index.protocol import ObjectColumns
 from sightline.index.registry import DEFAULT_OBJECTS, object_index
 from sightline.model.config import StoreConfig
@@ -39,7 +40,7 @@ class Indexed(NamedTuple):
 
     segment: Segment
     objects: ObjectColumns
-    ids: pa.Array
+    ids: StringColumn
     figures: dict[str, float]
 
 
@@ -81,7 +82,12 @@ def indexed(objects: ObjectColumns) -> Indexed:
         "build_over_sort": build_s / sort_s,
         "build_objects_per_s": len(objects) / build_s,
     }
-    return Indexed(segment, segment.objects(), segment.table["id"].combine_chunks(), figures)
+    return Indexed(segment, segment.objects(), StringColumn(_one_chunk(segment.table["id"])), figures)
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array; by reference where it is one chunk."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def knows(segment: Segment, table: pa.Table) -> Flag:

@@ -14,7 +14,7 @@ from sightline.bench.segments import Asked, Indexed, asked_of, indexed, searcher
 from sightline.bench.summary import ENGINE, OURS, Board
 from sightline.bench.timing import PROGRESS, per_query, rounded
 from sightline.bench.workload import range_queries
-from sightline.index.arrays import I64
+from sightline.index.objects.strings import StringColumn
 from sightline.model.queries import TopTermsQuery
 from sightline.model.regions import Box
 from sightline.model.space import Space
@@ -75,12 +75,16 @@ def _contestants(
     """Who answers query i, after comparing what they answer."""
     boxes = [query.pieces for query in asked]
     regions = [Box(*query.box.tolist()) for query in asked]
-    strings = built.segment.dictionary.strings()
+    strings = StringColumn(built.segment.dictionary.strings())
+    reader, space = built.segment.index, Space()
 
     def ours(i: int) -> list[tuple[str, int]]:
-        terms, counts = _counted(built, boxes[i], regions[i], k)
-        named = zip(strings.take(terms).to_pylist(), counts.tolist(), strict=True)
-        return sorted(named, key=lambda pair: (-pair[1], pair[0].encode()))[:k]
+        terms, counts, _ = reader.top_terms(boxes[i], MIN_US, MAX_US, regions[i], space, k)
+        if counts.size > k:  # an index may name more; strings decide between equal counts
+            kept = counts >= np.sort(counts)[-k]
+            terms, counts = terms[kept], counts[kept]
+        named = zip(strings.strings(terms), counts.tolist(), strict=True)
+        return sorted(named, key=lambda pair: (-pair[1], pair[0]))[:k]  # code points are in the order of UTF-8
 
     def theirs(i: int) -> list[tuple[str, int]]:
         return duckdb.top(asked[i].box.tolist(), k)
@@ -98,14 +102,3 @@ def _contestants(
                 raise AssertionError(message)
     return {OURS: ours, "duckdb": theirs, ENGINE: lambda i: searcher.answer(queries[i])}
 
-
-def _counted(built: Indexed, pieces: Any, region: Box, k: int) -> tuple[I64, I64]:
-    """Terms and counts, of at least the k most frequent and all that equal the last of them."""
-    reader: Any = built.segment.index
-    if hasattr(reader, "top_terms"):
-        best = reader.top_terms(pieces, MIN_US, MAX_US, region, Space(), k)
-        return best.terms, best.counts
-    counts = reader.term_counts(pieces, MIN_US, MAX_US, region, Space())
-    least = max(1, int(np.partition(counts, counts.size - k)[counts.size - k]) if counts.size > k else 1)
-    terms = np.flatnonzero(counts >= least)
-    return terms, counts[terms]

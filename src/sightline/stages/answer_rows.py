@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sightline.index.arrays import I64
+from sightline.index.objects.strings import readable, taken
 from sightline.stages.search_view import NUMBERS, OBJECTS, Columns, OpenSegment
 
 BATCH_ROWS = 1 << 20  # rows gathered at a time: a column of strings holds 2 GB
@@ -95,8 +96,9 @@ class FoundRows:
                 name: np.concatenate([getattr(opened.segment, name)[some] for opened, some in asked])[place]
                 for name in NUMBERS
             }
-            rest = pa.concat_batches([opened.take(some, columns.other) for opened, some in asked]).take(pa.array(place))
-        arrays = dict(zip(columns.other.names, rest.columns, strict=True))
+            parts = zip(*(opened.take(some, columns.other) for opened, some in asked), strict=True)
+            rest = taken([readable(pa.concat_arrays(part)) for part in parts], place)
+        arrays = dict(zip(columns.other.names, rest, strict=True))
         for name, values in numbers.items():
             arrays[name] = pa.Array.from_buffers(NUMBERS[name], len(at), [None, pa.py_buffer(values)])
         return pa.RecordBatch.from_arrays([arrays[name] for name in columns.every.names], schema=columns.every)

@@ -190,6 +190,7 @@ class TopTerms:
     def __init__(self, query: TopTermsQuery, asked: Asked, explain: Explain, config: StoreConfig) -> None:
         assert asked.boxes is not None
         self._query, self._boxes, self._config, self._span = query, asked.boxes, config, explain.span
+        self._alone = int(np.count_nonzero(explain.fate == SEARCHED)) == 1
         self._parts: dict[int, tuple[SegmentTerms, NamedTerms]] = {}
 
     def order(self, explain: Explain) -> I64:
@@ -199,7 +200,7 @@ class TopTerms:
         return SEARCHED
 
     def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> Reading:
-        part = SegmentTerms(opened, self._boxes, self._span, self._query.region, self._config)
+        part = SegmentTerms(opened, self._boxes, self._span, self._query.region, self._config, self._alone)
         named = part.top(self._query.k)
         self._parts[segment] = (part, named)
         return Reading(part.looked, len(named.counts))
@@ -210,7 +211,11 @@ class TopTerms:
         best = top_terms(parts, named, self._query.k)
         for number, part in zip(numbers, parts, strict=True):
             explain.readings[number].candidates = part.looked
-        return pa.table([[term for term, _ in best], [count for _, count in best]], schema=COUNTS)
+        columns = [
+            pa.array([term for term, _ in best], pa.string()),
+            pa.array([count for _, count in best], pa.int64()),
+        ]
+        return pa.Table.from_arrays(columns, schema=COUNTS)
 
 
 def _kind(asked: Asked, explain: Explain, config: StoreConfig) -> Kind:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.index.arrays import F64, I64
+from sightline.index.arrays import F64
 from sightline.index.objects.segment import Segment
 from sightline.index.protocol import ObjectReader
 from sightline.model.config import StoreConfig
@@ -82,8 +82,8 @@ def top_terms(parts: Sequence[TermsPart], named: Sequence[NamedTerms], k: int) -
 def _settled(parts: Sequence[TermsPart], named: Sequence[NamedTerms], k: int) -> list[tuple[str, int]] | None:
     """The answer if what the parts have named proves it."""
     unnamed = sum(one.bound for one in named)  # most that a term nobody named can have
-    least: dict[str, int] = {}
-    for one in named:
+    least = dict(named[0].counts) if named else {}
+    for one in named[1:]:
         for term, count in one.counts.items():
             least[term] = least.get(term, 0) + count
     if len(parts) == 1 or unnamed == 0:
@@ -110,7 +110,8 @@ def _settled(parts: Sequence[TermsPart], named: Sequence[NamedTerms], k: int) ->
 class SegmentTerms:
     """A segment as a :class:`TermsPart` for one region and time.
 
-    ``boxes`` are the region's pieces, ``span`` the first and last microsecond; ``looked`` counts candidates.
+    ``boxes`` are the region's pieces, ``span`` the first and last microsecond; ``alone``
+    says that no other segment is asked; ``looked`` counts candidates.
     """
 
     opened: OpenSegment
@@ -118,12 +119,18 @@ class SegmentTerms:
     span: tuple[int, int]
     region: Region
     config: StoreConfig
+    alone: bool = False
     looked: int = 0
 
     def top(self, k: int) -> NamedTerms:
         """The segment's most frequent terms."""
-        found = self._ask(lambda reader: reader.top_terms(*self._where(), k))
-        return NamedTerms(dict(zip(self._strings(found.terms), found.counts.tolist(), strict=True)), found.bound)
+        terms, counts, bound = self._ask(lambda reader: reader.top_terms(*self._where(), k))
+        if self.alone and len(counts) > k:  # an index may name more, of which other segments would need fewer counts
+            kept = counts >= np.sort(counts)[-k]
+            if not kept.all():
+                bound = max(bound, int(counts[~kept].max()))
+                terms, counts = terms[kept], counts[kept]
+        return NamedTerms(dict(zip(self.opened.segment.words.strings(terms), counts.tolist(), strict=True)), bound)
 
     def counts_of(self, terms: Sequence[str]) -> list[int]:
         """Counts of terms by name; 0 for one the segment lacks."""
@@ -150,9 +157,3 @@ class SegmentTerms:
         answer, looked = self.opened.ask(question)
         self.looked += looked
         return answer
-
-    def _strings(self, ids: I64) -> list[str]:
-        """Terms by number; a few of many, so they are cut out one by one."""
-        dictionary = self.opened.segment.dictionary
-        begin, end = dictionary.offsets[ids].tolist(), dictionary.offsets[ids + 1].tolist()
-        return [dictionary.data[a:b].tobytes().decode() for a, b in zip(begin, end, strict=True)]

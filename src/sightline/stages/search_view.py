@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sightline.index.arrays import F64, I64, U8
 from sightline.index.objects.segment import Segment
+from sightline.index.objects.strings import StringColumn, readable, taken
 from sightline.index.protocol import ObjectReader
 from sightline.stages import schema as payload
 from sightline.stages.mapped import FILES
@@ -28,6 +29,7 @@ OBJECTS = pa.schema(
 )
 NUMBERS = {"lon": pa.float64(), "lat": pa.float64(), "ts": INSTANT}  # flat arrays of every segment
 SEARCHED, TIME, PLACE, TERMS, OLDER, FARTHER = range(6)  # what became of a segment
+FEW = 8  # segments that plain comparisons prune faster than those of arrays
 
 T = TypeVar("T")
 
@@ -67,26 +69,23 @@ class OpenSegment:
         return answer, looked
 
     @cached_property
-    def _content(self) -> pa.RecordBatch | pa.Table:
-        """The columns other than numbers, mapped; one batch unless a column has more than 2 GB."""
+    def _content(self) -> dict[str, StringColumn | pa.Array | pa.ChunkedArray]:
+        """The columns other than numbers, mapped; one array each unless a column has more than 2 GB."""
         table = self.segment.table
-        table = table.select([name for name in table.column_names if name not in NUMBERS])
-        batches = table.to_batches()
-        return batches[0] if len(batches) == 1 else table
+        return {name: readable(table[name]) for name in table.column_names if name not in NUMBERS}
 
-    def take(self, rows: I64, columns: pa.Schema) -> pa.RecordBatch:
+    def take(self, rows: I64, columns: pa.Schema) -> list[pa.Array]:
         """Some rows of columns other than numbers; those that came later than the segment are null."""
-        taken = self._content.take(pa.array(rows))
-        if isinstance(taken, pa.Table):
-            taken = taken.combine_chunks().to_batches()[0]
-        if taken.schema == columns:
-            return taken
-        have = {name: i for i, name in enumerate(taken.schema.names)}
-        arrays = [
-            taken.column(have[field.name]) if field.name in have else pa.nulls(len(rows), field.type)
+        have = [name for name in columns.names if name in self._content]
+        found = dict(zip(have, taken([self._content[name] for name in have], rows), strict=True))
+        return [
+            _one_array(found[field.name]) if field.name in found else pa.nulls(len(rows), field.type)
             for field in columns
         ]
-        return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
+def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 class SegmentsView:
@@ -101,6 +100,7 @@ class SegmentsView:
         self.high: I64 = np.fromiter((entry.high for entry in self.entries), np.int64, count)
         self.bbox: F64 = np.array([entry.meta["bbox"] for entry in self.entries], np.float64).reshape(-1, 4)
         self._edges = self.bbox * (1, 1, -1, -1)  # of which all must be at most those of a box, see `meets`
+        self._few = self.bbox[:FEW].tolist()
         self._times = (int(self.low.min()), int(self.high.max())) if count else (0, 0)
         self.columns = Columns.of(pa.unify_schemas([OBJECTS, payload.decode(snapshot.schema)]))
 
@@ -123,6 +123,14 @@ class SegmentsView:
 
     def meets(self, boxes: F64) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which segments have a bounding box that meets any of some boxes; all are closed."""
+        if len(self) <= FEW:
+            said = [
+                any(
+                    w <= east and e >= west and s <= north and n >= south for west, south, east, north in boxes.tolist()
+                )
+                for w, s, e, n in self._few
+            ]
+            return np.array(said, np.bool_)
         meets = np.zeros(len(self), np.bool_)
         for west, south, east, north in boxes.tolist():
             meets |= (self._edges <= (east, north, -west, -south)).all(axis=1)

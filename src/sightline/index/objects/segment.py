@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from sightline.index.arrays import F64, I32, I64, U16, frozen
 from sightline.index.objects import _kernels
+from sightline.index.objects.strings import StringColumn, readable, taken
 from sightline.index.protocol import ObjectColumns, ObjectReader
 from sightline.index.registry import DEFAULT_OBJECTS, object_index
 from sightline.model.columns import column_of
@@ -123,6 +124,11 @@ class Segment:
         return TermDictionary.from_arrays({f"term_{name}": self._array(f"term_{name}") for name in names}, "term_")
 
     @cached_property
+    def words(self) -> StringColumn:
+        """The terms as strings, by number."""
+        return StringColumn(self.dictionary.strings())
+
+    @cached_property
     def index(self) -> ObjectReader:
         """The index's reader."""
         return self.reader()
@@ -164,7 +170,12 @@ class Segment:
 
     def rows(self, rows: npt.NDArray[Any]) -> pa.Table:
         """The given rows, in the given order."""
-        return self.table.take(pa.array(rows, pa.int64()))
+        return pa.table(taken(self._columns, rows), names=self.table.column_names)
+
+    @cached_property
+    def _columns(self) -> list[StringColumn | pa.Array | pa.ChunkedArray]:
+        """The columns as rows are taken of them."""
+        return [readable(column) for column in self.table.columns]
 
     def objects(self) -> ObjectColumns:
         """The flat view indexes are built from."""

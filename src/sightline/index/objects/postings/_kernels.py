@@ -85,7 +85,7 @@ def first_posting(postings: I32, lo: int, hi: int, row: int) -> int:
         first, last = np.int64(postings[lo - 1]), np.int64(postings[hi - 1])
         if last < row:
             return hi
-        guess = lo + (row - first) * (hi - 1 - lo) // (last - first)
+        guess = lo + int((row - first) * (hi - 1 - lo) // (last - first))
         step = NEAR
         if postings[guess] < row:
             lo = guess + 1
@@ -152,7 +152,7 @@ def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> i
     shift, below = BITS - depth, 2 * (index.span[2] - depth)
     for x in range(begin_x >> shift, (end_x >> shift) + 1):
         for y in range(begin_y >> shift, (end_y >> shift) + 1):
-            cell = spread(x) | (spread(y) << 1)
+            cell = spread(np.int64(x)) | (spread(np.int64(y)) << 1)
             a, b = index.directory[cell << below], index.directory[(cell + 1) << below]
             if a == b:
                 continue
@@ -188,8 +188,8 @@ def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> i
             begin = first_row(index, depth + 1, key + child * quarter, a, end) if child > 0 else a
             child_x, child_y = x + half * (child & 1), y + half * (child >> 1)
             if begin < end and child_x <= x2 and child_y <= y2 and child_x + half > x1 and child_y + half > y1:
-                stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = depth + 1, key + child * quarter, child_x, child_y
-                stack[top, 4], stack[top, 5] = begin, end
+                stack[top, 0], stack[top, 1] = depth + 1, key + child * quarter
+                stack[top, 2], stack[top, 3], stack[top, 4], stack[top, 5] = child_x, child_y, begin, end
                 top += 1
             end = begin
     return n
@@ -306,20 +306,20 @@ def append_rows(index: PostingsArrays, a: int, b: int, posted: bool, care: np.ui
         for j in range(a, b):
             row = np.int64(index.postings[j]) if posted else j
             out[n] = row
-            n += np.int64((index.bits[row] & care) == need)
+            n += int((index.bits[row] & care) == need)
     elif care == ZERO:
         for j in range(a, b):
             row = np.int64(index.postings[j]) if posted else j
             x, y = index.lon[row], index.lat[row]
             out[n] = row
-            n += np.int64((x >= west) & (x <= east) & (y >= south) & (y <= north))
+            n += int((x >= west) & (x <= east) & (y >= south) & (y <= north))
     else:
         for j in range(a, b):
             row = np.int64(index.postings[j]) if posted else j
             out[n] = row
             if (index.bits[row] & care) == need:
                 x, y = index.lon[row], index.lat[row]
-                n += np.int64((x >= west) & (x <= east) & (y >= south) & (y <= north))
+                n += int((x >= west) & (x <= east) & (y >= south) & (y <= north))
     return n
 
 

@@ -130,8 +130,8 @@ class PostingsIndex:
     def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
                 space: Space) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance, by distance, then row."""
-        rows, distance, looked = _NEAREST_ROWS.call(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k, lo_us,
-                                                    hi_us, space.is_geographic)
+        rows, distance, looked = _NEAREST_ROWS.call(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k,
+                                                    lo_us, hi_us, space.is_geographic)
         self._did(looked)
         return (rows, distance) if rows.size <= nearest.IN_ORDER else nearest_first(rows, distance, k)
 

@@ -1,5 +1,5 @@
 """Rows of string columns, gathered."""
 
-from sightline.index.objects.strings.column import StringColumn, taken
+from sightline.index.objects.strings.column import StringColumn, readable, taken
 
-__all__ = ["StringColumn", "taken"]
+__all__ = ["StringColumn", "readable", "taken"]

@@ -6,17 +6,21 @@ times what the search that found the rows costs. One small kernel does the same 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import I64, U8, frozen
+from sightline.index.arrays import U8, frozen
 from sightline.index.entry import Entry
 from sightline.index.objects.strings import _kernels
 
-__all__ = ["StringColumn", "taken"]
+__all__ = ["StringColumn", "readable", "taken"]
+
+Rows = npt.NDArray[np.integer[Any]]
 
 _NARROW, _WIDE = pa.string(), pa.large_string()
 _GATHER_NARROW, _GATHER_WIDE = Entry(_kernels.gather_strings), Entry(_kernels.gather_strings)
@@ -49,14 +53,14 @@ class StringColumn:
         self._long = int(ends[-1]) - int(ends[0]) > LONG * len(column)
 
     @staticmethod
-    def fits(column: pa.Array) -> bool:
+    def fits(column: pa.Array | pa.ChunkedArray) -> bool:
         """Whether a column can be one."""
         return isinstance(column, pa.Array) and column.type in (_NARROW, _WIDE) and column.null_count == 0
 
     def __len__(self) -> int:
         return len(self._column)
 
-    def take(self, rows: I64) -> pa.Array:
+    def take(self, rows: Rows) -> pa.Array:
         """The given rows, in the given order: Arrow's ``take``, errors included."""
         if self._long and rows.size > MANY:
             return self._column.take(pa.array(rows))
@@ -65,23 +69,30 @@ class StringColumn:
             return self._column.take(pa.array(rows))
         return pa.Array.from_buffers(self._type, rows.size, [None, pa.py_buffer(ends), pa.py_buffer(data)], 0)
 
-    def strings(self, rows: I64) -> list[str]:
+    def strings(self, rows: Rows) -> list[str]:
         """The given rows as Python strings."""
         ends, data, done = self._gathered(rows)
         if not done:
             listed: list[str] = self._column.take(pa.array(rows)).to_pylist()
             return listed
         whole, places = data.tobytes(), ends.tolist()
-        return [whole[begin:end].decode() for begin, end in zip(places, places[1:], strict=False)]
+        return [whole[begin:end].decode() for begin, end in pairwise(places)]
 
-    def _gathered(self, rows: I64) -> tuple[npt.NDArray[Any], U8, bool]:
+    def _gathered(self, rows: Rows) -> tuple[npt.NDArray[Any], U8, bool]:
         if rows.dtype is not _I64 or not rows.flags.c_contiguous:
             rows = np.ascontiguousarray(rows, np.int64)
         found: tuple[npt.NDArray[Any], U8, bool] = self._gather.call(self._offsets, self._data, rows, self._most)
         return found
 
 
-def taken(columns: list[StringColumn | pa.Array], rows: I64) -> list[pa.Array]:
+def readable(column: pa.Array | pa.ChunkedArray) -> StringColumn | pa.Array | pa.ChunkedArray:
+    """A column as :func:`taken` takes rows of it: strings of one chunk without nulls by their buffers."""
+    if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1:
+        column = column.chunk(0)
+    return StringColumn(column) if StringColumn.fits(column) else column
+
+
+def taken(columns: Sequence[StringColumn | pa.Array | pa.ChunkedArray], rows: Rows) -> list[pa.Array | pa.ChunkedArray]:
     """The given rows of several columns; those that are not strings by Arrow's ``take``."""
     numbers = None
     out = []

@@ -250,8 +250,8 @@ def top_terms(index: PostingsArrays, tables: TermTables, boxes: F64, k: int, nam
               candidates: int) -> tuple[I64, I64, int, int]:
     """Terms of the rows in the disjoint ``boxes``, at least the k most frequent: (terms, counts, bound, looked at).
 
-    Of at most ``few`` rows every term is counted. Of more the head, by prefix counts: that is all if no other term can be among
-    the k. If at most ``candidates`` others can, they are counted by their postings, else again every term.
+    Of at most ``few`` rows every term is counted. Of more the head, by prefix counts: that is all if no other term can
+    be among the k. If at most ``candidates`` others can, they are counted by their postings, else again every term.
     """
     rows, looked = rows_inside(index, boxes, few)
     if looked < 0:
