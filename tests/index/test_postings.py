@@ -159,6 +159,14 @@ def test_a_cover_that_runs_out_of_room_is_still_a_cover(towns: tuple[list[Row], 
         assert inside <= covered
 
 
+def test_boxes_of_another_shape_never_reach_a_kernel(towns: tuple[list[Row], Segment, Segment]) -> None:
+    _, fast, _ = towns
+    fast.index.range([((), ())], np.array([[0.0, 0.0, 1.0, 1.0]]), *EVER)
+    for wrong in (np.zeros(4), np.zeros((1, 3)), np.zeros((1, 1, 4))):
+        with pytest.raises(ValueError, match="four sides"):
+            fast.index.range([((), ())], wrong, *EVER)
+
+
 def test_one_place_and_no_terms(tmp_path: Path) -> None:
     config = config_of()
     world = [Row(5.0, 5.0, i, "") for i in range(300)]

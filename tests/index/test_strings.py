@@ -41,6 +41,13 @@ def test_a_row_that_does_not_exist_is_arrows_error() -> None:
             names.strings(np.array([row]))
 
 
+def test_rows_are_a_list() -> None:
+    names = StringColumn(pa.array(["a", "b"]))
+    names.take(np.array([0]))
+    with pytest.raises(ValueError, match="list of numbers"):
+        names.take(np.zeros((2, 2), np.int64))
+
+
 def test_too_many_bytes_are_left_to_arrow() -> None:
     names = StringColumn(pa.array(["ab", "c"]))
     names._most = 4

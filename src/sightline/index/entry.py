@@ -16,10 +16,10 @@ class Entry:
     """A kernel under one signature, of which only the first call asks Numba for the types of the arguments.
 
     To find these out is more work than a small search: a call with the 13 arrays of a segment and an empty body takes
-    4.6 us, and 1.7 us where they are known. The machine code itself checks that an argument is an array of the right
-    element type and dimensions. It does not check that an array is contiguous: callers must. Arrays need not be
-    read-only; the first call compiles for those that are, whose code is the same. Without the compiler this is the
-    kernel itself.
+    4.6 us, and 1.7 us where they are known. The machine code looks at nothing of an array but the size of its
+    elements, so callers must see to it: contiguous, and the type and number of dimensions of the first call; anything
+    else would read other memory. Arrays need not be read-only; the first call compiles for those that are, whose code
+    is the same. Without the compiler this is the kernel itself.
     """
 
     __slots__ = ("_kernel", "call")

@@ -222,10 +222,12 @@ def _asked(conjuncts: Sequence[Conjunct]) -> I64:
 
 
 def _flat(pieces: F64) -> F64:
-    """The pieces as a contiguous array of doubles, which they usually are."""
-    if type(pieces) is np.ndarray and pieces.dtype is _DOUBLE and pieces.flags.c_contiguous:
-        return pieces
-    return frozen(pieces, np.float64)
+    """The pieces as a contiguous array of doubles, four in a line, which they usually are."""
+    if type(pieces) is not np.ndarray or pieces.dtype is not _DOUBLE or not pieces.flags.c_contiguous:
+        pieces = frozen(pieces, np.float64)
+    if pieces.ndim != 2 or pieces.shape[1] != 4:
+        raise ValueError(f"boxes have four sides each, not the shape {pieces.shape}")
+    return pieces
 
 
 def _heads(frequency: I32, head: int) -> I64:

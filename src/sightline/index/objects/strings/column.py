@@ -81,6 +81,8 @@ class StringColumn:
     def _gathered(self, rows: Rows) -> tuple[npt.NDArray[Any], U8, bool]:
         if rows.dtype is not _I64 or not rows.flags.c_contiguous:
             rows = np.ascontiguousarray(rows, np.int64)
+        if rows.ndim != 1:
+            raise ValueError(f"rows are a list of numbers, not of the shape {rows.shape}")
         found: tuple[npt.NDArray[Any], U8, bool] = self._gather.call(self._offsets, self._data, rows, self._most)
         return found
 
