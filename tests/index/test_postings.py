@@ -188,7 +188,8 @@ def test_a_mapped_index_uses_the_same_machine_code(tmp_path: Path) -> None:
         segment.index.nearest([((0,), ())], (0.0, 0.0), 2, *EVER, Space())
         for k in (1, 500):
             segment.index.top_terms(pieces(box, Space()), *EVER, box, Space(), k)
-    for kernel in (_kernels.range_rows, nearest.nearest_rows, counting.top_terms,
+        segment.index.counts_of(np.arange(80, 90), pieces(box, Space()), *EVER, box, Space())
+    for kernel in (_kernels.range_rows, nearest.nearest_rows, counting.top_terms, counting.posting_counts,
                    building.invert):
         assert len(getattr(kernel, "signatures", [0])) == 1
 

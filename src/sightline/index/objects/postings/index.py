@@ -174,8 +174,9 @@ class PostingsIndex:
                 counts, _ = counting.head_counts_of_rows(self._arrays, self._tables, rows)
             out[head] = counts[bit[head]]
         if not head.all():
-            out[~head], looked = counting.posting_counts(self._arrays, frozen(asked[~head], np.int64),
-                                                         frozen(pieces, np.float64), lo_us, hi_us)
+            # Not frozen: the kernel is compiled for the writable terms that `counting.top_terms` passes.
+            out[~head], looked = counting.posting_counts(self._arrays, asked[~head], frozen(pieces, np.float64), lo_us,
+                                                         hi_us)
             self._did(looked)
         return out
 
