@@ -17,11 +17,10 @@ from pyspark.sql import functions as F
 Batches = Iterator[pa.RecordBatch]
 
 
-def files_stream(spark: SparkSession, folder: Path, later_s: float = 0.0) -> DataFrame:
-    """A stream over Parquet files, one file per micro-batch, oldest first, with all instants so much later."""
+def files_stream(spark: SparkSession, folder: Path) -> DataFrame:
+    """A stream over Parquet files, one file per micro-batch, oldest first."""
     schema = spark.read.parquet(str(folder)).schema
-    rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
-    return rows.withColumn("ts", F.expr(f"ts + make_dt_interval(0, 0, 0, {later_s:.6f})"))
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
 def run_empty(stream: DataFrame, checkpoint: Path, workers: int) -> list[tuple[float, int]]:
