@@ -45,9 +45,17 @@ def _picture(path: Path, title: str, x: str, y: str, lines: Sequence[Line], *, l
     axes = figure.subplots()
     for label, xs, ys in lines:
         axes.plot(xs, ys, marker="o", label=label)
+    ticker = extra("matplotlib.ticker")
     axes.set_xscale("log")
+    measured = sorted({value for _, xs, _ in lines for value in xs})
+    axes.xaxis.set_major_locator(ticker.FixedLocator(measured))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _short(value)))
+    axes.xaxis.set_minor_locator(ticker.NullLocator())
     if log_y:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
     else:
         axes.set_ylim(bottom=0)
     axes.set(title=title, xlabel=x, ylabel=y)
@@ -55,3 +63,11 @@ def _picture(path: Path, title: str, x: str, y: str, lines: Sequence[Line], *, l
     axes.legend()
     figure.savefig(path, dpi=150)
     return path
+
+
+def _short(value: float) -> str:
+    """A number on an axis: 200 k, 5 M."""
+    for size, unit in ((1e6, " M"), (1e3, " k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
