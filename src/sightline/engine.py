@@ -27,13 +27,13 @@ from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
 from sightline.partition import routing_class
-from sightline.stages.batch import Batches, BatchReport, leaf_objects
+from sightline.stages.batch import Batches, BatchReport
 from sightline.stages.book import SubscriptionBook
+from sightline.stages.fitting import given_history
+from sightline.stages.leaves import leaf_rows, routes_of
 from sightline.stages.maintain import Maintenance
-from sightline.stages.mapped import FILES
 from sightline.stages.registry import Registry
 from sightline.stages.results import Results
-from sightline.stages.route import open_routing
 from sightline.stages.search import Searcher
 from sightline.stages.warm import warm
 from sightline.store.store import Store
@@ -172,17 +172,10 @@ class Engine:
         try:
             if getattr(source, "isStreaming", False):
                 raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
-            pipeline = self._pipeline()
+            after, pipeline = self._after(on_batch, totals), self._pipeline()
             parts = chunks(source, self.spark, columns, self._store.path / STAGING)
             try:
-                run = start_once(
-                    parts.frames,
-                    "load",
-                    uuid.uuid4().hex,
-                    pipeline,
-                    self._after(on_batch, totals),
-                    lambda: None,
-                )
+                run = start_once(parts.frames, "load", uuid.uuid4().hex, pipeline, after, lambda: None)
                 try:
                     run.await_termination()
                 except BaseException:  # Ctrl-C included: the batch in flight still commits
@@ -285,6 +278,21 @@ class Engine:
         """Ask the pipeline, wherever it runs, to deal its leaves to the workers anew before its next batch."""
         self._registry.rebalance()
 
+    def fit(self, objects: pa.Table | DataFrame, queries: Iterable[Query | Subscription] = ()) -> None:
+        """Fit the partitioner to a history, before the next batch of the pipeline, wherever it runs.
+
+        Parameters
+        ----------
+        objects : pa.Table or DataFrame
+            Rows with lon, lat, ts and text; an even sample of 200,000 of them is used.
+        queries : iterable
+            Searches to expect, and subscriptions to expect beside those that stand already.
+        """
+        to_arrow = getattr(objects, "toArrow", None)
+        table = to_arrow() if to_arrow is not None else objects
+        self._book.refresh()
+        self._registry.fit(given_history(table, queries, self._store, self._book))
+
     # --- results ---------------------------------------------------------------------------------------------------
 
     def matches(self, id: str, since_batch: int | None = None) -> Result:
@@ -326,22 +334,14 @@ class Engine:
         return Result(search_many(self.spark, self._store, list(queries)))
 
     def explain(self, query: Query) -> dict[str, Any]:
-        """How a search is answered: segments read, left out and why, candidates, microseconds, threads."""
-        return self._searcher.answer(query)[1].to_dict()
+        """How a search is answered: segments read, left out and why, candidates, microseconds; leaves and workers."""
+        return self._searcher.answer(query)[1].to_dict() | routes_of(query, self._store, self._book)
 
     def partitions(self) -> Result:
-        """The leaves of the epoch in force: leaf, worker, region, objects owned so far."""
-        snapshot = self._store.commits.refresh()
-        if not snapshot.epochs:
-            self._raise_empty()
-        routing = FILES.get(str(self._store.path), snapshot.epochs[-1]["file"], "routing", open_routing)
-        owned = pa.array(leaf_objects(snapshot, routing))
-        return Result(routing.leaf_table().append_column("objects", owned))
+        """The leaves of the epoch in force: split, region, keywords, objects owned, subscriptions, load, worker."""
+        return Result(*leaf_rows(self._store, self._book))
 
     # --- inside ----------------------------------------------------------------------------------------------------
-
-    def _raise_empty(self) -> None:
-        raise BadSource("the store has no epoch yet", value=str(self.path), hint="load or run something first")
 
     def _numbers(self, id_: str) -> list[int]:
         self._book.refresh()
@@ -363,14 +363,14 @@ class Engine:
         if self._batches is None:
             from sightline.spark.checkpoints import run_ids
 
-            warm()
+            warm(self._store.config.partitioner)
             # What a killed load left behind: nothing will ever resume it.
             for run in {plan.run for plan in self._store.plans.open_plans()} - run_ids(self._store.path / RUNS):
                 self._store.plans.discard_run(run)
             shutil.rmtree(self._store.path / STAGING, ignore_errors=True)
             self._batches = Batches(self._store)
             self._maintenance = Maintenance(self._batches)
-        self._batches.ensure_epoch(self._store.config.partitioner, self._store.config.workers)
+        self._batches.epochs.ensure(self._store.config.partitioner, self._store.config.workers)
         return self._batches
 
     def _after(self, on_batch: OnBatch | None, totals: dict[str, Any]) -> OnBatch:

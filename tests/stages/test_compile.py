@@ -253,8 +253,9 @@ def test_a_plan_from_before_the_merge_is_compiled_as_it_was(tmp_path, counted):
             epoch, routing = seen[control]
             compiled = batches.compiler.at(control, epoch, routing)
             job = Job(**{**JOB, "store": str(deployment.folder), "compiled": compiled.layers})
-            nums = {int(n) for worker in range(2) for layer in open_compiled(job, RANGE, worker)
-                    for n in layer.block.num}
+            nums = {
+                int(n) for worker in range(2) for layer in open_compiled(job, RANGE, worker) for n in layer.block.num
+            }
             gone = [] if compiled.dropped is None else book.dropped_between(-1, control)
             return nums - {int(n) for n in gone}
 

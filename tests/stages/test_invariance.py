@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sightline as sl
 from sightline.index.registry import NEAREST_INDEXES, OBJECT_INDEXES, STANDING_INDEXES
 from sightline.partition import PARTITIONERS
+from sightline.stages import epochs
 from sightline.stages.compile import Indexes
 from sightline.testing import StandingOracle
 from tests.partition.everywhere import EverywhereRouting
@@ -61,10 +62,15 @@ snapshots = st.one_of(
     st.lists(snapshots, min_size=1, max_size=4),
     st.sets(st.integers(0, 4)),
     st.sets(st.integers(0, 4)),
+    st.sampled_from([1, 8, 1 << 40]),
 )
-def test_every_answer_equals_the_oracle(how, batches, subscriptions, queries, merge_after, reopen_after):
+def test_every_answer_equals_the_oracle(how, batches, subscriptions, queries, merge_after, reopen_after, fit_after):
     # `everywhere` is no product partitioner: it finds every pair on every worker, so that merging must remove repeats.
-    with patch.dict(PARTITIONERS, everywhere=EverywhereRouting), worlds.new_folder() as folder:
+    with (
+        patch.dict(PARTITIONERS, everywhere=EverywhereRouting),
+        patch.object(epochs, "FIT_OBJECTS", fit_after),
+        worlds.new_folder() as folder,
+    ):
         deployment = Deployment(Path(folder) / "store", **how)
         oracle = StandingOracle(lateness_us=how["lateness_us"])
         known = {}

@@ -138,7 +138,8 @@ def test_warming_compiles_everything_a_pipeline_needs(tmp_path):
     def kernels():
         return {path.name for path in (tmp_path / "cache").rglob("*.nbc")}
 
-    subprocess.run([sys.executable, "-c", "from sightline.stages.warm import warm; assert warm()"], env=env, check=True)
+    code = "from sightline.stages.warm import warm; assert warm() and warm('broadcast')"
+    subprocess.run([sys.executable, "-c", code], env=env, check=True)
     warmed = kernels()
     assert len(warmed) > 20
     code = "import sys; sys.path.insert(0, sys.argv[1]); from tests.stages.busy import run; run(sys.argv[2])"

@@ -48,7 +48,7 @@ def test_a_worker_loads_what_it_uses(tmp_path):
     everywhere = sl.Box(-180, -90, 180, 90)
     store = Store.create(tmp_path / "store", StoreConfig(workers=2, ahead_us=None), durable=False)
     batches = Batches(store)
-    batches.ensure_epoch("grid", 2)
+    batches.epochs.ensure("grid", 2)
     registry = Registry(store, batches.book)
     for id_, query in {
         "range": sl.RangeQuery("flood OR boat", everywhere),

@@ -147,7 +147,7 @@ class Deployment:
     def _use(self, store: Store) -> None:
         self.store = store
         self.batches = Batches(store, indexes=self.indexes, segment_rows=7)
-        self.batches.ensure_epoch(self.partitioner, self.workers)
+        self.batches.epochs.ensure(self.partitioner, self.workers)
         self.registry = Registry(store, self.batches.book)
         self.results = Results(store, self.batches.book)
         self.searcher = Searcher(store)

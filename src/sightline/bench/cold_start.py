@@ -59,7 +59,7 @@ def run(rounds: int = 7, rows: int = 1000, quick: bool = False) -> dict[str, Any
             writer.write_table(posts)
         store = Store.create(Path(folder) / "store", StoreConfig(workers=2, ahead_us=None))
         batches = Batches(store)
-        batches.ensure_epoch("grid", 2)
+        batches.epochs.ensure("grid", 2)
         said = [
             {"id": str(i), "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
             for i, query in enumerate(_queries())

@@ -53,6 +53,34 @@ def workers_of_boxes(
 
 
 @kernel
+def cells_of_boxes(query: Ints, box: Floats, bounds: Floats, side: int) -> tuple[Ints, Ints]:
+    """Pairs (query, cell) that meet, each once, sorted; ``query`` ascends."""
+    out_query, out_cell = np.empty(64, np.int32), np.empty(64, np.int32)
+    seen = np.full(side * side, -1, np.int32)
+    n, first = 0, 0
+    for p in range(len(query)):
+        if p > 0 and query[p] != query[p - 1]:
+            out_cell[first:n].sort()
+            first = n
+        for cy in range(_cell(box[p, 1], bounds[1], bounds[3], side), _cell(box[p, 3], bounds[1], bounds[3], side) + 1):
+            for cx in range(
+                _cell(box[p, 0], bounds[0], bounds[2], side), _cell(box[p, 2], bounds[0], bounds[2], side) + 1
+            ):
+                cell = cy * side + cx
+                if seen[cell] == query[p]:
+                    continue
+                seen[cell] = query[p]
+                if n == len(out_query):
+                    more_query, more_cell = np.empty(2 * n, np.int32), np.empty(2 * n, np.int32)
+                    more_query[:n], more_cell[:n] = out_query, out_cell
+                    out_query, out_cell = more_query, more_cell
+                out_query[n], out_cell[n] = query[p], cell
+                n += 1
+    out_cell[first:n].sort()
+    return out_query[:n], out_cell[:n]
+
+
+@kernel
 def owner_by_place(lon: Floats, lat: Floats, workers: int) -> Ints:
     """A worker per point, by a mix of the coordinates (-0.0 and 0.0 are one place)."""
     out = np.empty(len(lon), np.int32)

@@ -18,15 +18,19 @@ from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
 from sightline.partition._kernels import owner_by_place
-from sightline.partition.protocol import ObjectRoutes, QueryRoutes
+from sightline.partition.history import History
+from sightline.partition.leaf_routes import Unlearning
+from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 
 
 @dataclass(frozen=True)
-class BroadcastRouting:
+class BroadcastRouting(Unlearning):
     """One leaf per worker; leaves have no place."""
 
     name: ClassVar[str] = "broadcast"
     duplicates: ClassVar[bool] = False
+    fits: ClassVar[bool] = False
+    spreads: ClassVar[bool] = True
 
     workers: int
     bounds: npt.NDArray[np.float64]
@@ -34,6 +38,10 @@ class BroadcastRouting:
     @classmethod
     def start(cls, space: Space, workers: int) -> Self:
         return cls(workers, np.asarray(space.bounds, np.float64))
+
+    @classmethod
+    def fitted(cls, history: History, space: Space, workers: int) -> Self:
+        return cls.start(space, workers)  # nothing depends on what came
 
     def reassigned(self, loads: npt.NDArray[np.float64]) -> Self:
         return self  # there is nothing to deal: every worker sees every object
@@ -53,10 +61,27 @@ class BroadcastRouting:
         worker, query = np.nonzero(stands)
         return QueryRoutes(query.astype(np.int32), worker.astype(np.int32))
 
+    def leaves_of(self, block: QueryBlock) -> QueryLeaves:
+        # A leaf has the objects of one worker, and any object may be there.
+        query = np.repeat(np.arange(len(block), dtype=np.int32), self.workers)
+        return QueryLeaves(query, np.tile(np.arange(self.workers, dtype=np.int32), len(block)))
+
     def leaf_table(self) -> pa.Table:
         west, south, east, north = (np.full(self.workers, side) for side in self.bounds)
         leaf = np.arange(self.workers)
-        return pa.table({"leaf": leaf, "worker": leaf, "west": west, "south": south, "east": east, "north": north})
+        none = np.zeros(self.workers, np.int64)
+        return pa.table(
+            {
+                "leaf": leaf,
+                "worker": leaf,
+                "split": ["hash"] * self.workers,
+                "west": west,
+                "south": south,
+                "east": east,
+                "north": north,
+                "keywords": none,
+            }
+        )
 
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         return {"workers": np.array([self.workers]), "bounds": self.bounds}

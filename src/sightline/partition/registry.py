@@ -8,14 +8,33 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.model.errors import UnknownPlugin
-from sightline.partition.broadcast import BroadcastRouting
-from sightline.partition.grid import GridRouting
+from sightline.model.plugins import Plugins
 from sightline.partition.protocol import Routing
 
-PARTITIONERS: dict[str, type[Routing]] = {
-    "grid": GridRouting,
-    "broadcast": BroadcastRouting,
-}
+_HERE = "sightline.partition"
+
+#: Each is imported when it is first used: a worker process has one.
+PARTITIONERS = Plugins[type[Routing]](
+    {
+        "a-grid": f"{_HERE}.a_grid:AGridRouting",
+        "broadcast": f"{_HERE}.broadcast:BroadcastRouting",
+        "dkm-sks": f"{_HERE}.subsets:DkmSksRouting",
+        "frequency": f"{_HERE}.terms:FrequencyRouting",
+        "grid": f"{_HERE}.grid:GridRouting",
+        "hypergraph": f"{_HERE}.terms:HypergraphRouting",
+        "kd-tree": f"{_HERE}.kd_tree:KdTreeRouting",
+        "kdt-tree": f"{_HERE}.kdt_tree:KdtTreeRouting",
+        "kop": f"{_HERE}.subsets:KopRouting",
+        "metric": f"{_HERE}.terms:MetricRouting",
+        "qt-tree": f"{_HERE}.qt_tree:QtTreeRouting",
+        "quadtree": f"{_HERE}.qt_tree:QuadtreeRouting",
+        "r-tree": f"{_HERE}.r_tree:RTreeRouting",
+        "sop": f"{_HERE}.subsets:SopRouting",
+        "text": f"{_HERE}.qt_tree:TextRouting",
+        "text-rout": f"{_HERE}.terms:TextRoutRouting",
+        "uniform": f"{_HERE}.uniform:UniformRouting",
+    }
+)
 
 
 def routing_class(name: str) -> type[Routing]:

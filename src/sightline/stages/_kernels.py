@@ -58,3 +58,15 @@ def place_pairs(query: Ints, obj: Ints, cursor: Ints, out: Ints) -> None:
         q = query[i]
         out[cursor[q]] = obj[i]
         cursor[q] += 1
+
+
+@kernel
+def awaited_pairs(offsets: Ints, ids: Ints, row: Ints, worker: Ints, waits: Ints, wild: Ints, keep: Ints) -> None:
+    """keep[j]: worker[j] waits for everything, or for a term of row[j]."""
+    for j in range(row.size):
+        found = wild[worker[j]]
+        i = offsets[row[j]]
+        while not found and i < offsets[row[j] + 1]:
+            found = waits[ids[i], worker[j]]
+            i += 1
+        keep[j] = found

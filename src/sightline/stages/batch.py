@@ -14,22 +14,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.model.time import MAX_US
-from sightline.partition import Routing, routing_class
 from sightline.stages import schema as payload
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.closing import closing_events
 from sightline.stages.compile import Compiler, Indexes
+from sightline.stages.epochs import Epochs, layout_of
 from sightline.stages.job import Job
-from sightline.stages.mapped import FILES
-from sightline.stages.route import open_routing
 from sightline.stages.standing import NEAREST, TOP_TERMS
-from sightline.store.array_file import write_array_file
-from sightline.store.files import new_name
 from sightline.store.plans import Plan
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
@@ -74,6 +68,7 @@ class Batches:
         self._indexes = indexes or Indexes()
         self.compiler = Compiler(store, self.book, self._indexes)
         self.commit_lock = threading.RLock()  # merges commit between the batches of this process
+        self.epochs = Epochs(store, self.book, self.commit_lock)
         self._clock = clock
         self._segment_rows = segment_rows
         self._batch_lock = threading.Lock()
@@ -104,16 +99,8 @@ class Batches:
             seconds = {"plan": planned - began, "job": ran - planned, "commit": time.perf_counter() - ran}
             return BatchReport(run, batch, version, seconds, counters)
 
-    def ensure_epoch(self, partitioner: str, workers: int) -> None:
-        """Make the routing asked for the one in force; a different one is the next epoch."""
-        with self.commit_lock:
-            epochs = self.store.commits.refresh().epochs
-            if not epochs or (epochs[-1]["partitioner"], epochs[-1]["workers"]) != (partitioner, workers):
-                routing = routing_class(partitioner).start(self.store.config.space, workers)
-                self._write_epoch(routing, "opened")
-
     def _plan(self, run: str, batch: int) -> Plan:
-        self._serve_requests()
+        self.epochs.serve()
         snapshot = self.store.commits.snapshot()
         now = self._clock()
         ahead = self.store.config.ahead_us
@@ -128,40 +115,9 @@ class Batches:
             created=now,
         )
 
-    def _serve_requests(self) -> None:
-        """Rebalance requests that no epoch has answered yet become one new epoch."""
-        snapshot = self.store.commits.snapshot()
-        served = max(epoch.get("control", -1) for epoch in snapshot.epochs)
-        asked = [entry.position for entry in self.book.requests if entry.position > served]
-        if not asked:
-            return
-        routing = self._routing(snapshot.epochs[-1])
-        loads = leaf_objects(snapshot, routing).astype(np.float64)
-        self._write_epoch(routing.reassigned(loads), "rebalance", asked[-1])
-
-    def _write_epoch(self, routing: Routing, why: str, control: int = -1) -> None:
-        name = new_name("epoch")
-        write_array_file(
-            self.store.data_path(name), routing.to_arrays(), {"partitioner": routing.name}, durable=self.store.durable
-        )
-        with self.commit_lock:
-            snapshot = self.store.commits.refresh()
-            epoch = {
-                "number": len(snapshot.epochs),
-                "partitioner": routing.name,
-                "workers": routing.workers,
-                "file": name,
-                "why": why,
-                "control": control,
-            }
-            self.store.commits.append({"op": "epoch", "epoch": epoch}, snapshot.version)
-
-    def _routing(self, epoch: dict[str, Any]) -> Routing:
-        return FILES.get(str(self.store.path), epoch["file"], "routing", open_routing)
-
     def _job(self, plan: Plan, snapshot: Snapshot) -> Job:
         epoch = snapshot.epochs[plan.epoch]
-        routing = self._routing(epoch)
+        routing = self.epochs.routing(epoch)
         compiled = self.compiler.at(plan.control, plan.epoch, routing)
         merges = any(kind in compiled.layers for kind in (NEAREST, TOP_TERMS)) or routing.duplicates
         config = self.store.config
@@ -180,6 +136,7 @@ class Batches:
             object_index=self._indexes.objects,
             merge_parts=routing.workers if merges else 0,
             merge_matches=routing.duplicates,
+            learnt=[entry.name for entry in snapshot.entries("learnt") if entry.stack == epoch["file"]],
             compiled=compiled.layers,
             dropped=compiled.dropped,
             nearest_state=[(entry.name, entry.version) for entry in snapshot.entries("nearest")],
@@ -191,7 +148,7 @@ class Batches:
         files: list[dict[str, Any]] = []
         with self.commit_lock:
             snapshot = self.store.commits.refresh()
-            name = snapshot.epochs[plan.epoch]["partitioner"]
+            layout = layout_of(snapshot.epochs[plan.epoch])
             for receipt in receipts:
                 files += receipt["files"]
                 for counter, by in receipt["counters"].items():
@@ -199,7 +156,7 @@ class Batches:
             public = dict(counters)
             for receipt in receipts:
                 for leaf, by in receipt["leaves"].items():
-                    counters[f"leaf:{name}:{leaf}"] = counters.get(f"leaf:{name}:{leaf}", 0) + by
+                    counters[f"leaf:{layout}:{leaf}"] = counters.get(f"leaf:{layout}:{leaf}", 0) + by
             highs = [mark for mark in [snapshot.high_us, *(r["high_us"] for r in receipts)] if mark is not None]
             lows = [r["low_us"] for r in receipts if r["low_us"] is not None]
             high = max(highs) if highs else None
@@ -220,16 +177,3 @@ class Batches:
                 "schema": payload.encode(kept) if len(kept) else None,
             }
             return self.store.commits.append(entry, snapshot.version), public
-
-
-def leaf_objects(snapshot: Snapshot, routing: Routing) -> npt.NDArray[np.int64]:
-    """Objects each leaf of a routing has owned so far.
-
-    Leaves are counted by partitioner and number; one that dealt by another number of workers may have had more.
-    """
-    owned = np.zeros(routing.leaf_table().num_rows, np.int64)
-    prefix = f"leaf:{routing.name}:"
-    for name, count in snapshot.counters.items():
-        if name.startswith(prefix) and int(name.removeprefix(prefix)) < len(owned):
-            owned[int(name.removeprefix(prefix))] = count
-    return owned

@@ -27,7 +27,7 @@ from sightline.store.control_log import ControlEntry
 from sightline.store.store import Store
 
 Int64s = npt.NDArray[np.int64]
-SUBSCRIBE, DROP, REBALANCE = "subscribe", "drop", "rebalance"
+SUBSCRIBE, DROP, REBALANCE, FIT = "subscribe", "drop", "rebalance", "fit"
 NEVER = np.iinfo(np.int64).max
 
 
@@ -50,7 +50,7 @@ class SubscriptionBook:
         self._ends = np.empty(0, np.int64)
         self._lock = threading.RLock()
         self.position = -1
-        self.requests: list[ControlEntry] = []  # rebalance requests, oldest first
+        self.requests: list[ControlEntry] = []  # to rebalance or to fit, oldest first
 
     def __len__(self) -> int:
         return len(self._position_of)
@@ -65,7 +65,7 @@ class SubscriptionBook:
                 elif entry.kind == SUBSCRIBE:
                     self._flush(inline)
                     self._parts.append(self._bulk(entry))
-                elif entry.kind == REBALANCE:
+                elif entry.kind in (REBALANCE, FIT):
                     self.requests.append(entry)
                 self._grow(entry.next_num)
                 gone = entry.body.get("nums", []) if entry.kind == DROP else entry.body.get("replaces", [])

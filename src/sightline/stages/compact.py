@@ -17,12 +17,15 @@ from sightline.stages.book import SubscriptionBook
 from sightline.stages.mapped import FILES
 from sightline.stages.marks import passed_us
 from sightline.stages.pane_files import PANES, merge_tables, open_tables, write_tables
+from sightline.stages.route import open_learnt, open_routing
 from sightline.stages.segments import write_segment
 from sightline.stages.tables import KINDS, Target
 from sightline.stages.top_terms import needed_slots
+from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
 from sightline.store.keyed_file import KeyedFile, merge_keyed, write_keyed
 from sightline.store.merge_policy import pick_merge
+from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
 SEGMENT_MAX_ROWS = 4_000_000
@@ -57,7 +60,14 @@ class Compaction:
         for kind, group in entries.items():
             high = [entry for entry in group if sizes[kind, entry.stack] >= min_files]
             groups += pick_merge(high, 1, SEGMENT_MAX_ROWS if kind == "segment" else RESULT_MAX_ROWS)
-        return groups
+        return groups + self._learnt(snapshot, min_files)
+
+    def _learnt(self, snapshot: Snapshot, min_files: int) -> list[list[FileEntry]]:
+        """What routers have learnt: of the present epoch it becomes one file, that of others is done with."""
+        learnt = snapshot.entries("learnt")
+        present = [entry for entry in learnt if entry.stack == snapshot.epochs[-1]["file"]]
+        past = [entry for entry in learnt if entry.stack != snapshot.epochs[-1]["file"]]
+        return [group for group, least in ((present, min_files), (past, 1)) if len(group) >= least]
 
     def _commit(self, merged: FileEntry | None, group: list[FileEntry]) -> None:
         with self._commit_lock:
@@ -73,6 +83,8 @@ class Compaction:
             return self._merge_segments(group)
         if group[0].kind == PANES:
             return self._merge_panes(group)
+        if group[0].kind == "learnt":
+            return self._merge_learnt(group)
         files = [KeyedFile.open(self._store.data_path(entry.name), entry.version) for entry in group]
         kind = group[0].kind
         table = merge_keyed(files, "latest" if kind == "nearest" else "concat")
@@ -94,6 +106,17 @@ class Compaction:
             Target(self._store.path, self._store.durable), data, group[0].stack, int(group[0].meta["worker"])
         )
         return FileEntry.from_dict({**merged.to_dict(), "version": group[-1].version})
+
+    def _merge_learnt(self, group: list[FileEntry]) -> FileEntry | None:
+        epoch = self._store.commits.snapshot().epochs[-1]["file"]
+        if group[0].stack != epoch:
+            return None
+        routing = FILES.get(str(self._store.path), epoch, "routing", open_routing)
+        parts = [FILES.get(str(self._store.path), entry.name, "learnt", open_learnt) for entry in group]
+        name = new_name("learnt")
+        path = self._store.data_path(name)
+        size = write_array_file(path, routing.merged(parts), {}, durable=self._store.durable)
+        return FileEntry("learnt", name, len(group), size, epoch, version=group[-1].version)
 
     def _merge_panes(self, group: list[FileEntry]) -> FileEntry | None:
         """Equal (table, pane, term) summed; panes without an open window, and of dropped ones, left out."""

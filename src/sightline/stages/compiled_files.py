@@ -13,7 +13,8 @@ from sightline.index.protocol import StandingIndex
 from sightline.index.registry import DEFAULT_NEAREST, DEFAULT_OBJECTS, DEFAULT_STANDING
 from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS, QueryBlock
 from sightline.partition import Routing
-from sightline.stages.standing import NEAREST, RANGE, TOP_TERMS, WINDOWS, write_compiled, write_index
+from sightline.stages.standing import NEAREST, RANGE, SUMMARY, TOP_TERMS, WINDOWS, write_compiled, write_index
+from sightline.stages.summary import Summary, summarise
 from sightline.store.array_file import write_array_file
 from sightline.store.files import new_name
 from sightline.store.store import Store
@@ -46,7 +47,13 @@ class CompiledFiles:
         layers: Layers = {}
         for kind in KIND_NUMBERS:
             layers |= self.build_kind(kind, of_kind(block, kind), routing)
+        if self.summarises(routing):
+            layers[SUMMARY] = [[self.write_summary(summarise(block, routing))]]
         return layers
+
+    def summarises(self, routing: Routing) -> bool:
+        """Whether a summary can spare anything; not where objects go to nobody but an owner who keeps them."""
+        return routing.spreads or not self._store.config.keep_objects
 
     def build_kind(self, kind: str, block: QueryBlock, routing: Routing) -> Layers:
         """Queries of one kind."""
@@ -63,6 +70,12 @@ class CompiledFiles:
         """Range queries whose index exists already."""
         name, path = self._fresh()
         write_index(path, RANGE, index_name, index, block, self.space)
+        return name
+
+    def write_summary(self, summary: Summary) -> str:
+        """The terms that somebody waits for."""
+        name, path = self._fresh()
+        write_array_file(path, summary.to_arrays(), {}, durable=False)
         return name
 
     def write_dropped(self, nums: npt.NDArray[np.int64]) -> str:
@@ -100,7 +113,7 @@ def stack(base: Layers, recent: Layers, workers: int) -> Layers:
     """Two sets of layers side by side."""
     out: Layers = {}
     for kind in {**base, **recent}:
-        width = 1 if kind == WINDOWS else workers
+        width = 1 if kind in (WINDOWS, SUMMARY) else workers
         empty: list[list[str]] = [[] for _ in range(width)]
         out[kind] = [a + b for a, b in zip(base.get(kind, empty), recent.get(kind, empty), strict=True)]
     return out

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+
+from sightline.model.columns import column_of, values_of
 
 OBJECTS = 0  # a packet, route -> work
 REJECTS = 1  # rejected rows, route -> work
@@ -15,6 +20,7 @@ NEAREST = 5  # candidates of nearest subscriptions, work -> merge
 PANES = 6  # term counts per pane of top-terms subscriptions, work -> merge
 LATE = 8  # pairs that came too late, where several workers may find the same, work -> merge
 LEAVES = 7  # JSON: objects per leaf of the partitioning, route -> work
+LEARNT = 9  # what a router has learnt, route -> work
 
 
 class Parcel(NamedTuple):
@@ -23,6 +29,19 @@ class Parcel(NamedTuple):
     worker: int  # destination partition
     kind: int
     blob: bytes | pa.Buffer  # a view of the exchange's memory on the receiving side
+
+
+def pack_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> pa.Buffer:
+    """Named flat arrays as one value: a row of lists."""
+    ends = [column_of(np.array([0, array.size], np.int32)) for array in arrays.values()]
+    columns = [pa.ListArray.from_arrays(end, column_of(a)) for end, a in zip(ends, arrays.values(), strict=True)]
+    return to_ipc(pa.table(columns, names=list(arrays)))
+
+
+def unpack_arrays(blob: bytes | pa.Buffer) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of :func:`pack_arrays`."""
+    table = from_ipc(blob)
+    return {name: values_of(table[name].chunk(0).values) for name in table.column_names}
 
 
 def to_ipc(table: pa.Table) -> pa.Buffer:

@@ -17,7 +17,8 @@ from sightline.model.space import Space
 from sightline.partition import Routing
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.compiled_files import KIND_NUMBERS, CompiledFiles, Layers, of_kind, shares
-from sightline.stages.standing import RANGE, bare
+from sightline.stages.standing import RANGE, SUMMARY, bare
+from sightline.stages.summary import Summary, merged, summarise
 
 Int64s = npt.NDArray[np.int64]
 DELTA = "delta"  # registered name of DeltaIndex
@@ -55,6 +56,8 @@ class Recent:
         self._next = book.next_num_at(base_control)
         self._ranges = [_RangeDelta(files.space) for _ in range(routing.workers)]
         self._others: Layers = {}
+        self._summary: Summary | None = None
+        self._summary_file: list[str] = []
         self._nums = np.empty(0, np.int64)  # of the kinds that are built anew
 
     def advance(self, control: int) -> None:
@@ -72,7 +75,10 @@ class Recent:
     def layers(self) -> Layers:
         """The files, as of now."""
         files = [[delta.file] if delta.file is not None else [] for delta in self._ranges]
-        return {RANGE: files, **self._others} if any(files) else self._others
+        layers = {RANGE: files, **self._others} if any(files) else dict(self._others)
+        if self._summary_file:
+            layers[SUMMARY] = [self._summary_file]
+        return layers
 
     def _take_in(self, block: QueryBlock, live: Int64s) -> None:
         ranges = of_kind(block, RANGE)
@@ -85,3 +91,8 @@ class Recent:
         if len(others):
             self._nums = np.concatenate([np.intersect1d(self._nums, live, assume_unique=True), others])
             self._others = self._files.build(self._book.block(self._nums), self._routing)
+            self._others.pop(SUMMARY, None)
+        if self._files.summarises(self._routing):
+            new = summarise(block, self._routing)
+            self._summary = new if self._summary is None else merged([self._summary, new])
+            self._summary_file = [self._files.write_summary(self._summary)]

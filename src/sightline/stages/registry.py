@@ -18,7 +18,9 @@ from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubsc
 from sightline.model.queries import Query, check_space, check_subscription
 from sightline.model.subscription import Subscription
 from sightline.model.time import MAX_US, MIN_US, instant_us
-from sightline.stages.book import DROP, REBALANCE, SUBSCRIBE, SubscriptionBook
+from sightline.partition.history import History
+from sightline.stages.book import DROP, FIT, REBALANCE, SUBSCRIBE, SubscriptionBook
+from sightline.stages.fitting import history_arrays
 from sightline.store.array_file import write_array_file
 from sightline.store.control_log import ControlEntry
 from sightline.store.files import new_name
@@ -99,6 +101,13 @@ class Registry:
     def rebalance(self) -> int:
         """Ask the pipeline to deal its leaves anew before the next batch; returns the request's position."""
         return self._store.control.append(REBALANCE, {}).position
+
+    def fit(self, history: History) -> int:
+        """Ask the pipeline to fit its partitioner to a history before the next batch; returns the position."""
+        name = new_name("history")
+        path = self._store.data_path(name)
+        write_array_file(path, history_arrays(history), {}, durable=self._store.durable)
+        return self._store.control.append(FIT, {"file": name}).position
 
     def _lifetime(self, start: Instant | None, ttl: str | timedelta | None) -> tuple[int, int]:
         high = self._store.commits.refresh().high_us

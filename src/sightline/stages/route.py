@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.geo.curve import curve_keys
 from sightline.index.protocol import ObjectColumns
-from sightline.partition import Routing, routing_from_arrays
+from sightline.partition import ObjectRoutes, Routing, routing_from_arrays
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.stages.packet import Packet, pack
-from sightline.stages.parcel import LEAVES, OBJECTS, REJECTS, Parcel, to_ipc
+from sightline.stages.parcel import LEARNT, LEAVES, OBJECTS, REJECTS, Parcel, pack_arrays, to_ipc
 from sightline.stages.read import clean
+from sightline.stages.standing import SUMMARY, WINDOWS
+from sightline.stages.summary import Summary, awaited, open_summary
 from sightline.store.array_file import ArrayFile
+from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 
 ROW_BITS = 40  # rows of one source partition per micro-batch
@@ -33,12 +37,55 @@ def open_routing(file: ArrayFile) -> Routing:
     return routing_from_arrays(file.meta["partitioner"], {name: file.array(name) for name in file.names})
 
 
+def open_learnt(file: ArrayFile) -> dict[str, npt.NDArray[np.generic]]:
+    """What routers of earlier batches have learnt."""
+    return {name: file.array(name) for name in file.names}
+
+
+class Unsent:
+    """Objects that their owner does not get: how many, and their span of time, which the high mark needs."""
+
+    def __init__(self) -> None:
+        self._count, self._low, self._high = 0, 0, 0
+
+    def add(self, ts: npt.NDArray[np.int64]) -> None:
+        low, high = int(ts.min()), int(ts.max())
+        self._low = min(low, self._low) if self._count else low
+        self._high = max(high, self._high) if self._count else high
+        self._count += len(ts)
+
+    def to_list(self) -> list[int]:
+        """Number, earliest and latest; empty without any."""
+        return [self._count, self._low, self._high] if self._count else []
+
+
+def _needed(
+    routes: ObjectRoutes, terms: TermBatch, summaries: Sequence[Summary], job: Job
+) -> tuple[ObjectRoutes, npt.NDArray[np.intp]]:
+    """The routes that serve a purpose, and the objects that are not sent to their owner.
+
+    An owner needs its objects where they are kept or their terms are counted; anybody else only what may match.
+    """
+    owned = routes.owner[routes.row] == routes.worker
+    kept = job.keep_objects or WINDOWS in job.compiled
+    if kept and owned.all():
+        return routes, np.empty(0, np.intp)
+    keep = awaited(summaries, terms, routes.row, routes.worker) | (owned & kept)
+    sent = np.zeros(len(routes.owner), np.bool_)
+    sent[routes.row[keep & owned]] = True
+    return routes._replace(row=routes.row[keep], worker=routes.worker[keep]), np.flatnonzero(~sent)
+
+
 def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterator[Parcel]:
     """All packets of one source partition."""
     config = job.store_config()
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
+    router = routing.router([FILES.get(job.store, name, "learnt", open_learnt) for name in job.learnt])
     seen = 0
     leaves: Counter[int] = Counter()
+    nobody = Unsent()
+    files = job.compiled.get(SUMMARY, [[]])[0]
+    summaries = [FILES.get(job.store, name, "summary", open_summary) for name in files]
     for batch in batches:
         cleaned = clean(batch, config.space, job.reject_after_us)
         if cleaned.rejects.num_rows:
@@ -47,12 +94,15 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         if n == 0:
             continue
         terms = tokenise(cleaned.objects.column("text"), config.text, config.seed, config.hash_bits)
-        routes = routing.route_objects(ObjectColumns(cleaned.lon, cleaned.lat, cleaned.ts, terms))
+        routes = router.route_objects(ObjectColumns(cleaned.lon, cleaned.lat, cleaned.ts, terms))
         identity = (partition << ROW_BITS) + seen + np.arange(n, dtype=np.int64)
         seen += n
         counts = np.bincount(routes.leaf)
         met = np.flatnonzero(counts)
         leaves.update(dict(zip(met.tolist(), counts[met].tolist(), strict=True)))
+        routes, unsent = _needed(routes, terms, summaries, job)
+        if len(unsent):
+            nobody.add(cleaned.ts[unsent])
         whole = Packet(cleaned.objects, terms, np.ones(n, np.bool_), identity)
         # Along the curve, neighbours meet the same queries while these are in cache, and segments come sorted.
         place = curve_keys(cleaned.lon, cleaned.lat, config.space.bounds)
@@ -67,4 +117,8 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             for blob in pack(replace(packet, own=own)):
                 yield Parcel(worker, OBJECTS, blob)
     if leaves:
-        yield Parcel(partition % job.workers, LEAVES, json.dumps(leaves).encode())
+        said = {"leaves": leaves, "unsent": nobody.to_list()}
+        yield Parcel(partition % job.workers, LEAVES, json.dumps(said).encode())
+    learnt = router.learnt()
+    if learnt:
+        yield Parcel(partition % job.workers, LEARNT, pack_arrays(learnt))

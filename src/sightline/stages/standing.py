@@ -31,6 +31,7 @@ from sightline.text.dictionary import TermDictionary
 
 RANGE, NEAREST, TOP_TERMS = "range", "nearest", "top_terms"
 WINDOWS = "windows"  # all top-terms subscriptions, whatever worker counts for them: the merge stage reports windows
+SUMMARY = "summary"  # the terms that range and nearest subscriptions wait for: the route stage asks it
 BLOCK, INDEX = "block.", "index."
 
 

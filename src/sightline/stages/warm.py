@@ -17,20 +17,21 @@ from sightline.model.config import StoreConfig
 from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQuery
 from sightline.model.regions import Box, Circle, Polygon
 from sightline.model.time import MAX_US, MIN_US
-from sightline.partition import PARTITIONERS
 from sightline.stages.batch import Batches
 from sightline.stages.book import SUBSCRIBE
 from sightline.stages.compact import Compaction
+from sightline.stages.fitting import stored_history
 from sightline.stages.inline import execute_inline
+from sightline.stages.registry import Registry
 from sightline.stages.search import Searcher
 from sightline.store.store import Store
 
 DONE = "warmed"
 
 
-def warm() -> bool:
-    """Fill the kernel cache of this code version; True if there was something to do."""
-    done = cache_directory() / DONE
+def warm(partitioner: str = "grid") -> bool:
+    """Fill the kernel cache of this code version for a partitioner; True if there was something to do."""
+    done = cache_directory() / f"{DONE}-{partitioner}"
     if done.exists():
         return False
     everywhere = Box(-180, -90, 180, 90)
@@ -60,23 +61,26 @@ def warm() -> bool:
         }
     )
     with tempfile.TemporaryDirectory(prefix="sightline-warm-") as folder:
-        for name in PARTITIONERS:
-            store = Store.create(Path(folder) / name, StoreConfig(workers=2, partitioner=name), durable=False)
-            batches = Batches(store)
-            batches.ensure_epoch(name, 2)
-            for number in range(2):
-                said = [  # the first time they become a base, the second time a delta
-                    {"id": f"{number} {i}", "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
-                    for i, query in enumerate(queries)
-                ]
-                store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
-                batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
-            Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
-            searcher = Searcher(store)
-            counted = [TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6))]
-            counted.append(TopTermsQuery(everywhere, 100))  # more than an index knows at once
-            for query in (*queries[:-1], *counted):
-                searcher.answer(query)
+        config = StoreConfig(workers=2, partitioner=partitioner)
+        store = Store.create(Path(folder) / "store", config, durable=False)
+        batches = Batches(store)
+        batches.epochs.ensure(partitioner, 2)
+        for number in range(3):
+            said = [  # the first time they become a base, the second time a delta
+                {"id": f"{number} {i}", "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
+                for i, query in enumerate(queries)
+            ]
+            store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
+            if number == 2:  # and the third time everything is compiled for a fitted routing
+                past = stored_history(store, batches.book, store.commits.snapshot())
+                Registry(store, batches.book).fit(past)
+            batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
+        Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
+        searcher = Searcher(store)
+        counted = [TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6))]
+        counted.append(TopTermsQuery(everywhere, 100))  # more than an index knows at once
+        for query in (*queries[:-1], *counted):
+            searcher.answer(query)
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()
     return True

@@ -10,18 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.model.columns import column_of, values_of
 from sightline.stages.job import Job
 from sightline.stages.late import LatePairs
+from sightline.stages.mapped import FILES
 from sightline.stages.nearest import nearest_candidates
 from sightline.stages.packet import Packet, unpack
 from sightline.stages.pane_files import pack_counts
 from sightline.stages.parcel import (
     LATE,
+    LEARNT,
     LEAVES,
     MARK,
     MATCHES,
@@ -33,12 +37,16 @@ from sightline.stages.parcel import (
     Parcel,
     from_ipc,
     to_ipc,
+    unpack_arrays,
 )
 from sightline.stages.range_matches import range_matches
+from sightline.stages.route import open_routing
 from sightline.stages.segments import write_segments
 from sightline.stages.standing import Lifetimes, open_dropped
 from sightline.stages.tables import Target, write_table
 from sightline.stages.top_terms import pane_counts
+from sightline.store.array_file import write_array_file
+from sightline.store.files import FileEntry, new_name
 
 
 @dataclass
@@ -55,6 +63,12 @@ class Receipt:
         if by:
             self.counters[name] = self.counters.get(name, 0) + by
 
+    def saw(self, objects: int, low_us: int, high_us: int) -> None:
+        """Count objects and their span of time."""
+        self.count("objects", objects)
+        self.low_us = low_us if self.low_us is None else min(low_us, self.low_us)
+        self.high_us = high_us if self.high_us is None else max(high_us, self.high_us)
+
     def to_bytes(self) -> bytes:
         return json.dumps(self.__dict__).encode()
 
@@ -65,6 +79,7 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
     receipt = Receipt()
     packets: list[Packet] = []
     rejects: list[pa.Table] = []
+    learnt: list[dict[str, npt.NDArray[Any]]] = []
     for parcel in parcels:
         if parcel.worker != worker:
             raise AssertionError(f"a parcel for worker {parcel.worker} reached worker {worker}")
@@ -72,9 +87,16 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
             packets.append(unpack(parcel.blob))
         elif parcel.kind == REJECTS:
             rejects.append(from_ipc(parcel.blob))
+        elif parcel.kind == LEARNT:
+            learnt.append(unpack_arrays(parcel.blob))
         elif parcel.kind == LEAVES:
-            for leaf, objects in json.loads(bytes(parcel.blob)).items():
+            said = json.loads(bytes(parcel.blob))
+            for leaf, objects in said["leaves"].items():
                 receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + objects
+            if said["unsent"]:
+                receipt.saw(*said["unsent"])
+    if learnt:
+        receipt.files.append(_write_learnt(target, learnt, job))
     if rejects:
         _write_rejects(target, pa.concat_tables(rejects), receipt)
     if packets:
@@ -111,13 +133,18 @@ def _objects(packets: list[Packet], worker: int, job: Job, target: Target, recei
         receipt.files.extend(write_segments(target, owned, worker, job, job.store_config()))
 
 
+def _write_learnt(target: Target, parts: list[dict[str, npt.NDArray[Any]]], job: Job) -> dict[str, object]:
+    """What the routers of this batch have learnt, as one file; the next batch's routers start from it."""
+    routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
+    name = new_name("learnt")
+    size = write_array_file(target.path(name), routing.merged(parts), {}, durable=target.durable)
+    return FileEntry("learnt", name, len(parts), size, job.epoch_file).to_dict()
+
+
 def _measure(owned: list[Packet], receipt: Receipt) -> None:
     for packet in owned:
         ts = packet.objects().ts
-        low, high = int(ts.min()), int(ts.max())
-        receipt.low_us = low if receipt.low_us is None else min(low, receipt.low_us)
-        receipt.high_us = high if receipt.high_us is None else max(high, receipt.high_us)
-        receipt.count("objects", len(ts))
+        receipt.saw(len(ts), int(ts.min()), int(ts.max()))
 
 
 def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:

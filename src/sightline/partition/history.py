@@ -1,0 +1,24 @@
+"""What a partitioning is fitted to: objects that came, queries that stand, queries that were asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sightline.index.protocol import ObjectColumns
+from sightline.index.standing.block import QueryBlock
+
+__all__ = ["History"]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A sample of the past (SSTD 4.1.2: "historical queries and objects").
+
+    ``standing`` are continuous queries (CRQ, CKQ, CTQ by ``kind``), ``asked`` snapshot ones (SRQ, SKQ, STQ).
+    ``span_us`` is the time in which ``objects`` came, so that their number becomes a rate.
+    """
+
+    objects: ObjectColumns
+    standing: QueryBlock
+    asked: QueryBlock
+    span_us: int

@@ -1,0 +1,100 @@
+"""Epochs: which routing is in force, and when it becomes another.
+
+An epoch is an immutable routing in a file that the commit log names. A change falls between two batches, so no object
+meets two routings. It comes from opening the store with another partitioner or number of workers, from a request in
+the control log (`rebalance`, `fit`), or from the first fit to stored data.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.partition import Routing, routing_class
+from sightline.stages.book import FIT, SubscriptionBook
+from sightline.stages.fitting import FIT_OBJECTS, open_history, stored_history
+from sightline.stages.mapped import FILES
+from sightline.stages.route import open_routing
+from sightline.store.array_file import write_array_file
+from sightline.store.files import new_name
+from sightline.store.snapshot import Snapshot
+from sightline.store.store import Store
+
+OPENED, FITTED, REBALANCED = "opened", "fitted", "rebalance"
+
+
+class Epochs:
+    """Writes the epochs of a store. The caller holds the pipeline lock."""
+
+    def __init__(self, store: Store, book: SubscriptionBook, commit_lock: threading.RLock) -> None:
+        self._store, self._book, self._commit_lock = store, book, commit_lock
+
+    def routing(self, epoch: dict[str, Any]) -> Routing:
+        """The routing of an epoch."""
+        return FILES.get(str(self._store.path), epoch["file"], "routing", open_routing)
+
+    def ensure(self, partitioner: str, workers: int) -> None:
+        """Make the routing asked for the one in force; a different one is the next epoch."""
+        with self._commit_lock:
+            epochs = self._store.commits.refresh().epochs
+            if not epochs or (epochs[-1]["partitioner"], epochs[-1]["workers"]) != (partitioner, workers):
+                self._write(routing_class(partitioner).start(self._store.config.space, workers), OPENED)
+
+    def serve(self) -> None:
+        """Before a plan: requests that no epoch has answered yet, or the first fit, become one new epoch."""
+        snapshot = self._store.commits.snapshot()
+        served = max(epoch.get("control", -1) for epoch in snapshot.epochs)
+        asked = [entry for entry in self._book.requests if entry.position > served]
+        epoch = snapshot.epochs[-1]
+        routing = self.routing(epoch)
+        histories = [entry.body["file"] for entry in asked if entry.kind == FIT]
+        if histories:
+            history = FILES.get(str(self._store.path), histories[-1], "history", open_history)
+            fitted = type(routing).fitted(history, self._store.config.space, routing.workers)
+            self._write(fitted, FITTED, control=asked[-1].position)
+        elif asked:
+            loads = leaf_objects(snapshot, routing).astype(np.float64)
+            self._write(routing.reassigned(loads), REBALANCED, layout_of(epoch), asked[-1].position)
+        elif epoch["why"] == OPENED and routing.fits and _stored(snapshot) >= FIT_OBJECTS:
+            history = stored_history(self._store, self._book, snapshot)
+            self._write(type(routing).fitted(history, self._store.config.space, routing.workers), FITTED)
+
+    def _write(self, routing: Routing, why: str, layout: str | None = None, control: int = -1) -> None:
+        """The next epoch; with new leaves unless it has the layout of an earlier one."""
+        name = new_name("epoch")
+        path = self._store.data_path(name)
+        write_array_file(path, routing.to_arrays(), {"partitioner": routing.name}, durable=self._store.durable)
+        with self._commit_lock:
+            snapshot = self._store.commits.refresh()
+            epoch = {
+                "number": len(snapshot.epochs),
+                "partitioner": routing.name,
+                "workers": routing.workers,
+                "file": name,
+                "layout": layout or str(len(snapshot.epochs)),
+                "why": why,
+                "control": control,
+            }
+            self._store.commits.append({"op": "epoch", "epoch": epoch}, snapshot.version)
+
+
+def leaf_objects(snapshot: Snapshot, routing: Routing) -> npt.NDArray[np.int64]:
+    """Objects each leaf of the newest epoch has owned so far, by whatever worker."""
+    owned = np.zeros(routing.leaf_table().num_rows, np.int64)
+    prefix = f"leaf:{layout_of(snapshot.epochs[-1])}:"
+    for name, count in snapshot.counters.items():
+        if name.startswith(prefix):
+            owned[int(name.removeprefix(prefix))] = count
+    return owned
+
+
+def layout_of(epoch: dict[str, Any]) -> str:
+    """Epochs of one layout have the same leaves, dealt to workers in different ways."""
+    return str(epoch.get("layout", epoch["partitioner"]))
+
+
+def _stored(snapshot: Snapshot) -> int:
+    return sum(entry.rows for entry in snapshot.entries("segment"))

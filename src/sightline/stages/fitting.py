@@ -1,0 +1,125 @@
+"""The past a partitioning is fitted to: from what the store holds, or given by the user.
+
+A store begins on a plain partitioning. Once it has :data:`FIT_OBJECTS` objects, the next plan fits the partitioner to a
+sample of them and to the subscriptions that stand, and that is the next epoch; so is every history given to `fit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.index.objects.segment import Segment
+from sightline.index.protocol import ObjectColumns
+from sightline.index.standing.block import QueryBlock
+from sightline.model.config import StoreConfig
+from sightline.model.errors import BadSource
+from sightline.model.queries import Query, check_space
+from sightline.model.subscription import Subscription
+from sightline.partition.history import History
+from sightline.stages.asked_block import asked_block
+from sightline.stages.book import SubscriptionBook
+from sightline.stages.mapped import FILES
+from sightline.stages.read import REQUIRED, clean
+from sightline.store.array_file import ArrayFile
+from sightline.store.snapshot import Snapshot
+from sightline.store.store import Store
+from sightline.text.term_batch import TermBatch
+from sightline.text.tokeniser import tokenise
+
+FIT_OBJECTS = 100_000
+SAMPLE_ROWS = 200_000  # objects of a history at most; an even sample of the newest
+_STANDING, _ASKED, _TERMS = "standing.", "asked.", "terms."
+
+
+def no_queries(config: StoreConfig) -> QueryBlock:
+    """A block of none."""
+    return QueryBlock.from_queries([], [], [], 0, 1, config)
+
+
+def stored_history(store: Store, book: SubscriptionBook, snapshot: Snapshot) -> History:
+    """An even sample of the newest stored objects, and everything that stands."""
+    parts: list[ObjectColumns] = []
+    rows = 0
+    for entry in reversed(snapshot.entries("segment")):
+        if rows >= SAMPLE_ROWS:
+            break
+        segment = FILES.get(str(store.path), entry.name, "segment", Segment.from_file)
+        parts.append(_sampled(segment.objects(), SAMPLE_ROWS - rows))
+        rows += len(parts[-1])
+    live = book.live()
+    standing = book.block(live) if len(live) else no_queries(store.config)
+    return history_of(_joined(parts), standing, no_queries(store.config))
+
+
+def given_history(
+    rows: pa.Table, queries: Iterable[Query | Subscription], store: Store, book: SubscriptionBook
+) -> History:
+    """A history of the user's own: rows (lon, lat, ts, text), searches, and subscriptions beside those that stand."""
+    config = store.config
+    if missing := [name for name in ("lon", "lat", "ts", "text") if name not in rows.column_names]:
+        raise BadSource("a history needs more columns", value=missing, allowed="lon, lat, ts and text")
+    if "id" not in rows.column_names:
+        rows = rows.append_column("id", pa.array(np.arange(rows.num_rows)).cast(pa.string()))
+    step = max(1, -(-rows.num_rows // SAMPLE_ROWS))
+    parts = []
+    for batch in rows.select(list(REQUIRED)).take(pa.array(np.arange(0, rows.num_rows, step))).to_batches():
+        good = clean(batch, config.space, None)
+        terms = tokenise(good.objects.column("text"), config.text, config.seed, config.hash_bits)
+        parts.append(ObjectColumns(good.lon, good.lat, good.ts, terms))
+    given = list(queries)
+    searches = [query for query in given if not isinstance(query, Subscription)]
+    for query in searches:
+        check_space(query, config.space)
+    stands = [one for one in given if isinstance(one, Subscription)]
+    live = book.live()
+    blocks = [book.block(live)] if len(live) else []
+    if stands or not blocks:
+        lives = [one.start_us for one in stands], [one.end_us for one in stands]
+        asked = [one.query for one in stands], [one.id for one in stands]
+        blocks.append(QueryBlock.from_queries(*asked, np.arange(len(stands)), *lives, config))
+    return history_of(_joined(parts), QueryBlock.concat(blocks), asked_block(searches, config))
+
+
+def history_of(objects: ObjectColumns, standing: QueryBlock, asked: QueryBlock) -> History:
+    """A history that spans the time of its objects."""
+    span = int(objects.ts.max()) - int(objects.ts.min()) if len(objects) else 0
+    return History(objects, standing, asked, max(span, 1))
+
+
+def history_arrays(history: History) -> dict[str, npt.NDArray[Any]]:
+    """Flat arrays of a history, for its file."""
+    objects = history.objects
+    return {
+        "lon": objects.lon, "lat": objects.lat, "ts": objects.ts, "span_us": np.array([history.span_us]),
+        **objects.terms.to_arrays(_TERMS), **history.standing.to_arrays(_STANDING), **history.asked.to_arrays(_ASKED),
+    }  # fmt: skip
+
+
+def open_history(file: ArrayFile) -> History:
+    """Map a history; nothing is copied."""
+    arrays: Mapping[str, npt.NDArray[Any]] = {name: file.array(name) for name in file.names}
+    objects = ObjectColumns(arrays["lon"], arrays["lat"], arrays["ts"], TermBatch.from_arrays(arrays, _TERMS))
+    standing, asked = QueryBlock.from_arrays(arrays, _STANDING), QueryBlock.from_arrays(arrays, _ASKED)
+    return History(objects, standing, asked, int(arrays["span_us"][0]))
+
+
+def _sampled(objects: ObjectColumns, most: int) -> ObjectColumns:
+    if len(objects) <= most:
+        return objects
+    rows = np.linspace(0, len(objects) - 1, most).astype(np.int64)
+    return ObjectColumns(objects.lon[rows], objects.lat[rows], objects.ts[rows], objects.terms.take(rows))
+
+
+def _joined(parts: list[ObjectColumns]) -> ObjectColumns:
+    nothing = np.empty(0)
+    return ObjectColumns(
+        np.concatenate([nothing, *(part.lon for part in parts)]),
+        np.concatenate([nothing, *(part.lat for part in parts)]),
+        np.concatenate([nothing.astype(np.int64), *(part.ts for part in parts)]),
+        TermBatch.concat([part.terms for part in parts]),
+    )

@@ -1,0 +1,90 @@
+"""How far nearest queries reach, against distances written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sightline as sl
+from sightline.geo.distance import distance_mm
+from sightline.index.protocol import NO_BOUND, ObjectColumns
+from sightline.index.standing.block import QueryBlock
+from sightline.model.config import StoreConfig
+from sightline.model.space import Space
+from sightline.model.time import MAX_US, MIN_US
+from sightline.partition.history import History
+from sightline.partition.qt_tree.workload import Workload
+from sightline.partition.reach import nearest_pieces, nearest_reach
+from sightline.text.tokeniser import tokenise
+
+PLANE = StoreConfig(seed=1, space=Space.planar((0, 0, 8, 8)))
+GLOBE = StoreConfig(seed=1)
+
+
+def block_of(queries, config=PLANE, start=MIN_US, end=MAX_US):
+    return QueryBlock.from_queries(
+        queries, [str(i) for i in range(len(queries))], np.arange(len(queries)), start, end, config
+    )
+
+
+def objects_of(rows, config=PLANE):
+    terms = tokenise(pa.array([text for _, _, text in rows], pa.string()), config.text, config.seed)
+    lon, lat = (np.array([row[i] for row in rows], np.float64) for i in (0, 1))
+    return ObjectColumns(lon, lat, np.zeros(len(rows), np.int64), terms)
+
+
+EXPRESSIONS = {
+    "": lambda terms: True,
+    "flood": lambda terms: "flood" in terms,
+    "flood boat": lambda terms: {"flood", "boat"} <= terms,
+    "flood OR calm": lambda terms: bool({"flood", "calm"} & terms),
+    "flood AND NOT calm": lambda terms: "flood" in terms and "calm" not in terms,
+    "flood AND NOT unheard": lambda terms: "flood" in terms,
+    "unheard": lambda terms: False,
+    "unheard OR (boat calm)": lambda terms: {"boat", "calm"} <= terms,
+}
+
+
+@pytest.mark.parametrize("config", [GLOBE, PLANE], ids=["globe", "plane"])
+def test_kth_distances(config):
+    rng = np.random.default_rng(7)
+    west, south, east, north = config.space.bounds
+    words = ["flood", "boat", "calm", "tide"]
+    rows = [
+        (rng.uniform(west, east), rng.uniform(south, north), " ".join(rng.choice(words, rng.integers(0, 4))))
+        for _ in range(60)
+    ]
+    objects = objects_of(rows, config)
+    queries, expected = [], []
+    for text, holds in EXPRESSIONS.items():
+        for k in (1, 2, 7, 60, 61):
+            at = (rng.uniform(west, east), rng.uniform(south, north))
+            queries.append(sl.NearestQuery(text, at, k))
+            matching = [i for i, (_, _, words_of) in enumerate(rows) if holds(set(words_of.split()))]
+            far = np.sort(distance_mm(config.space, *at, objects.lon[matching], objects.lat[matching]))
+            expected.append(int(far[k - 1]) if len(far) >= k else NO_BOUND)
+    found = nearest_reach(block_of(queries, config), objects, config.space)
+    unbounded = np.array(expected) == NO_BOUND
+    assert (found == NO_BOUND).tolist() == unbounded.tolist()
+    assert 0 < unbounded.sum() < len(queries) - 10
+    # A chord near the diameter says little of the angle: 6 cm.
+    assert np.abs(found[~unbounded] - np.array(expected)[~unbounded]).max() <= 200
+
+
+def test_circles_become_boxes():
+    at = np.array([[0.5, 0.5], [4.0, 4.0]])
+    row, box = nearest_pieces(at, [2000, NO_BOUND], PLANE.space)
+    assert row.tolist() == [0, 1]
+    assert box[0, 2:].min() >= 2.5
+    assert box[1].tolist() == list(PLANE.space.bounds)
+
+
+def test_a_workload_knows_how_far_nearest_queries_reach():
+    """The second nearest is 2 away; with fewer than k matches a query reaches everything."""
+    objects = objects_of([(0.5, 0.5, "x"), (2.5, 0.5, "x"), (0.6, 0.5, "y")])
+    asked = block_of([sl.NearestQuery("x", (0.5, 0.5), 2), sl.NearestQuery("x", (0.5, 0.5), 3)])
+    made = Workload.of(History(objects, block_of([]), asked, 1_000_000), PLANE.space)
+    near, far = made.reach(np.array([0.0, 0.0, 1.0, 1.0])), made.reach(np.array([6.0, 6.0, 7.0, 7.0]))
+    assert near.tolist() == [0, 1, 0, 0, 0, 0]
+    assert far.tolist() == [0, 0.5, 0, 0, 0, 0]
