@@ -1,11 +1,14 @@
-"""Leaves to workers."""
+"""Leaves to workers: two heuristics for dividing loads evenly (the problem is NP-complete)."""
 
 from __future__ import annotations
 
 import heapq
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+__all__ = ["karmarkar_karp", "longest_first"]
 
 
 def longest_first(loads: npt.NDArray[np.float64], workers: int) -> npt.NDArray[np.int32]:
@@ -22,3 +25,64 @@ def longest_first(loads: npt.NDArray[np.float64], workers: int) -> npt.NDArray[n
         assigned[leaf] = worker
         heapq.heappush(heap, (load + float(loads[leaf]), leaves + 1, worker))
     return assigned
+
+
+#: -load, -number of leaves, -lowest leaf, first and last leaf of its chain. Ascending order is heaviest first; of two
+#: equal loads the part with more leaves is the heavier, then the one whose lowest leaf is higher.
+_Part: TypeAlias = tuple[float, int, int, int, int]
+
+
+def karmarkar_karp(loads: npt.NDArray[np.float64], workers: int) -> npt.NDArray[np.int32]:
+    """Divide leaves among workers by multi-way differencing (SSTD 4.1.2 and 5.2, after Karmarkar and Karp).
+
+    A *state* is a division of some leaves into at most ``workers`` parts; at first each leaf is one of its own. The
+    two states with the largest difference between their heaviest and lightest part are joined, the heaviest part of
+    one with the lightest of the other, until one is left. O(n (log n + m log m)).
+
+    Makespan at most 4/3 - 1/(3m) of the optimum, and in practice much nearer than :func:`longest_first`.
+
+    Notes
+    -----
+    Ours, where the paper leaves it open: of equal differences the state with the lowest leaf goes first; an empty
+    part is lighter than one that has only leaves without load, so no worker stays empty while another has two leaves;
+    parts are numbered by their lowest leaf.
+    """
+    after = [-1] * len(loads)
+    heap: list[tuple[float, int, list[_Part]]] = []
+    for leaf, load in enumerate(loads.tolist()):
+        parts = [(-load, -1, -leaf, leaf, leaf)]
+        heap.append((_difference(parts, workers), leaf, parts))
+    heapq.heapify(heap)
+    while len(heap) > 1:
+        _, lowest, parts = heapq.heappop(heap)
+        _, other, lighter = heapq.heappop(heap)
+        joined = _joined(parts, lighter, workers, after)
+        heapq.heappush(heap, (_difference(joined, workers), min(lowest, other), joined))
+    assigned = np.zeros(len(loads), np.int32)
+    final = sorted(heap[0][2], key=lambda part: -part[2]) if heap else []
+    for worker, part in enumerate(final):
+        leaf = part[3]
+        while leaf >= 0:
+            assigned[leaf] = worker
+            leaf = after[leaf]
+    return assigned
+
+
+def _difference(parts: list[_Part], workers: int) -> float:
+    """Lightest minus heaviest part (negative, for a heap of largest differences); missing parts are empty."""
+    return parts[0][0] - (parts[-1][0] if len(parts) == workers else 0.0)
+
+
+def _joined(first: list[_Part], second: list[_Part], workers: int, after: list[int]) -> list[_Part]:
+    """The heaviest part of ``second`` with the lightest of ``first``, and so on; chains of leaves are linked."""
+    parts = list(first)
+    for rank, part in enumerate(second):
+        slot = workers - 1 - rank
+        if slot >= len(first):
+            parts.append(part)
+            continue
+        own = first[slot]
+        after[own[4]] = part[3]
+        parts[slot] = (own[0] + part[0], own[1] + part[1], max(own[2], part[2]), own[3], part[4])
+    parts.sort()
+    return parts
