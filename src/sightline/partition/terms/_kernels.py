@@ -1,0 +1,138 @@
+"""Workers of terms, keys of conjuncts, and the routes that follow from them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sightline.index.arrays import I32, I64
+from sightline.jit import kernel
+
+
+class TermTable(NamedTuple):
+    """Terms with a worker of their own; ``slots`` is open addressing by ``hash & (2^m - 1)``, -1 empty."""
+
+    hashes: I64
+    slots: I32
+    frequency: I64
+    worker: I32
+
+
+TABLE_TYPES = (np.int64, np.int32, np.int64, np.int32)
+
+
+@kernel
+def find_hash(hashes: I64, slots: I32, wanted: np.int64) -> np.int64:
+    """Number of the term with a hash, -1 if there is none."""
+    mask = slots.size - 1
+    slot = wanted & mask
+    while slots[slot] >= 0:
+        if hashes[slots[slot]] == wanted:
+            return np.int64(slots[slot])
+        slot = (slot + 1) & mask
+    return np.int64(-1)
+
+
+@kernel
+def numbers_of(hashes: I64, slots: I32, wanted: I64) -> I32:
+    """Number of each wanted term, -1 where absent."""
+    out = np.empty(wanted.size, np.int32)
+    for i in range(wanted.size):
+        out[i] = find_hash(hashes, slots, wanted[i])
+    return out
+
+
+@kernel
+def hashed_workers(hashes: I64, workers: int) -> I32:
+    """A worker per term by its hash. The hash is mixed already: folding its halves is enough, and overflows nowhere."""
+    out = np.empty(hashes.size, np.int32)
+    for i in range(hashes.size):
+        out[i] = ((hashes[i] ^ (hashes[i] >> np.int64(32))) & np.int64(0x7FFFFFFF)) % workers
+    return out
+
+
+@kernel
+def places_of(table: TermTable, wanted: I64, workers: int) -> tuple[I32, I64]:
+    """Worker and frequency of each wanted term; one that the table lacks is hashed, and has frequency 0."""
+    worker, frequency = hashed_workers(wanted, workers), np.zeros(wanted.size, np.int64)
+    for i in range(wanted.size):
+        term = find_hash(table.hashes, table.slots, wanted[i])
+        if term >= 0:
+            worker[i], frequency[i] = table.worker[term], table.frequency[term]
+    return worker, frequency
+
+
+@kernel
+def keys_of_conjuncts(pos_offsets: I64, pos: I32, hashes: I64, frequency: I64) -> I32:
+    """The rarest positive term of each conjunct, of equals the one with the lowest hash; -1 if it has none."""
+    out = np.full(pos_offsets.size - 1, -1, np.int32)
+    for c in range(out.size):
+        for p in range(pos_offsets[c], pos_offsets[c + 1]):
+            best, term = out[c], pos[p]
+            rarer = best < 0 or frequency[term] < frequency[best]
+            if rarer or (frequency[term] == frequency[best] and hashes[term] < hashes[best]):
+                out[c] = term
+    return out
+
+
+@kernel
+def routes_of_objects(offsets: I64, ids: I32, term_worker: I32, owner: I32, workers: int) -> tuple[I32, I32]:
+    """Pairs (row, worker): the owner and the workers of the row's terms, each once, by worker, then row."""
+    ends = np.zeros(workers + 1, np.int64)
+    seen = np.full(workers, -1, np.int64)
+    for i in range(owner.size):
+        seen[owner[i]] = i
+        ends[owner[i] + 1] += 1
+        for p in range(offsets[i], offsets[i + 1]):
+            w = term_worker[ids[p]]
+            if seen[w] != i:
+                seen[w] = i
+                ends[w + 1] += 1
+    for w in range(workers):
+        ends[w + 1] += ends[w]
+    row, worker = np.empty(ends[workers], np.int32), np.empty(ends[workers], np.int32)
+    for w in range(workers):
+        seen[w] = -1
+        worker[ends[w] : ends[w + 1]] = w
+    for i in range(owner.size):  # from here on ends[w] is where the next row of w is written
+        seen[owner[i]] = i
+        row[ends[owner[i]]] = i
+        ends[owner[i]] += 1
+        for p in range(offsets[i], offsets[i + 1]):
+            w = term_worker[ids[p]]
+            if seen[w] != i:
+                seen[w] = i
+                row[ends[w]] = i
+                ends[w] += 1
+    return row, worker
+
+
+@kernel
+def routes_of_queries(offsets: I64, conj_worker: I32, workers: int) -> tuple[I32, I32]:
+    """Pairs (query, worker): the workers of its conjuncts, all workers for -1, each once, by worker, then query."""
+    ends = np.zeros(workers + 1, np.int64)
+    stands = np.zeros(workers, np.bool_)
+    for filling in range(2):
+        if filling == 1:
+            for w in range(workers):
+                ends[w + 1] += ends[w]
+            query, worker = np.empty(ends[workers], np.int32), np.empty(ends[workers], np.int32)
+            for w in range(workers):
+                worker[ends[w] : ends[w + 1]] = w
+        else:
+            query, worker = np.empty(0, np.int32), np.empty(0, np.int32)
+        for q in range(offsets.size - 1):
+            stands[:] = False
+            for c in range(offsets[q], offsets[q + 1]):
+                if conj_worker[c] < 0:
+                    stands[:] = True
+                else:
+                    stands[conj_worker[c]] = True
+            for w in range(workers):
+                if stands[w] and filling == 0:
+                    ends[w + 1] += 1
+                elif stands[w]:
+                    query[ends[w]] = q
+                    ends[w] += 1
+    return query, worker
