@@ -1,0 +1,150 @@
+"""Nodes of the kd^t-tree: their load (Definition 1), and how they are cut in two.
+
+Ours, as the paper leaves it open: a cut lies on the line of the dispatcher's grid that makes the heavier half
+lightest (a kd-tree's median, weighed by load). The product of Definition 1 takes *stored* queries, not inserted ones
+(a query costs as long as it stands). In a stream whose queries come and go at one rate (section VI-A) each stored
+query was inserted once and will be deleted once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.index.arrays import F64, I32, Flag, frozen
+from sightline.partition.kdt_tree.hybrid._kernels import similarity
+from sightline.partition.kdt_tree.hybrid.sample import Sample
+
+__all__ = ["Costs", "Cut", "Node", "Parts", "best_cut", "cut_along", "halves", "root_of", "text_similarity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The constants of Definition 1; the paper gives no values.
+
+    Ours, in units of one object handled: on our kernels a million stored queries about double the time of an object,
+    an insertion takes about as long as an object, and a lazy deletion is a mark.
+    """
+
+    c1: float = 1e-6  # check an object against a query
+    c2: float = 1.0  # handle an object
+    c3: float = 1.0  # insert a query
+    c4: float = 0.1  # delete a query
+
+    def load(
+        self, objects: npt.ArrayLike, stored: npt.ArrayLike, inserted: npt.ArrayLike, deleted: npt.ArrayLike
+    ) -> F64:
+        """Definition 1."""
+        o, q = np.asarray(objects, np.float64), np.asarray(stored, np.float64)
+        come, gone = np.asarray(inserted, np.float64), np.asarray(deleted, np.float64)
+        return self.c1 * o * q + self.c2 * o + self.c3 * come + self.c4 * gone
+
+    def steady(self, objects: npt.ArrayLike, queries: npt.ArrayLike) -> F64:
+        """Definition 1 where every stored query is inserted and deleted once."""
+        o, q = np.asarray(objects, np.float64), np.asarray(queries, np.float64)
+        return self.c1 * o * q + self.c2 * o + (self.c3 + self.c4) * q  # to the bit what `def1` computes
+
+    @property
+    def weights(self) -> F64:
+        """What kernels take: c1, c2, c3 + c4."""
+        return frozen([self.c1, self.c2, self.c3 + self.c4], np.float64)
+
+
+class Parts(NamedTuple):
+    """A node divided by terms: its known terms (numbers of the sample), the part of each, whether it is a key, how many
+    objects have it; and per part the objects and queries sent to it and its load."""
+
+    terms: I32
+    part: I32
+    keyed: Flag
+    counts: I32
+    objects: list[I32]
+    queries: list[I32]
+    loads: F64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A rectangle of cells with its objects and queries (pieces); a leaf, or as many leaves as it has parts.
+
+    ``textual`` nodes are those of N_t: they are divided by terms only. A ``final`` node cannot be made lighter.
+    """
+
+    box: tuple[int, int, int, int]
+    objects: I32
+    queries: I32
+    load: float
+    textual: bool = False
+    parts: Parts | None = None
+    final: bool = False
+
+    @property
+    def loads(self) -> F64:
+        """Loads of its leaves."""
+        return np.array([self.load]) if self.parts is None else self.parts.loads
+
+
+class Cut(NamedTuple):
+    """The last column (axis 0) or row (axis 1) of the lower half, and the loads of both halves."""
+
+    axis: int
+    line: int
+    low: float
+    high: float
+
+
+def root_of(sample: Sample, costs: Costs) -> Node:
+    """All cells, objects and queries (Algorithm 1, line 1)."""
+    objects, queries = np.arange(len(sample.place[0]), dtype=np.int32), np.arange(len(sample.box), dtype=np.int32)
+    load = float(costs.steady(len(objects), len(queries)))
+    return Node(
+        (0, 0, len(sample.x_edges), len(sample.y_edges)), frozen(objects, np.int32), frozen(queries, np.int32), load
+    )
+
+
+def text_similarity(sample: Sample, node: Node) -> float:
+    """sim_t(O_n, Q_n): the cosine between how many objects, and how many queries, have each term."""
+    return float(similarity(node.objects, node.queries, sample.text, len(sample.terms)))
+
+
+def cut_along(sample: Sample, node: Node, axis: int, costs: Costs) -> Cut | None:
+    """The cut that makes the heavier half lightest (ties: less load together, then the lower line); None for one line
+    of cells."""
+    first, last = node.box[axis], node.box[axis + 2]
+    if first == last:
+        return None
+    width = last - first + 1
+    objects = np.cumsum(np.bincount(sample.place[axis][node.objects] - first, minlength=width))[:-1]
+    begin = np.maximum(sample.box[node.queries, axis], first) - first
+    end = np.minimum(sample.box[node.queries, axis + 2], last) - first
+    begun = np.cumsum(np.bincount(begin, minlength=width))[:-1]
+    ended = np.cumsum(np.bincount(end, minlength=width))[:-1]
+    low = costs.steady(objects, begun)
+    high = costs.steady(len(node.objects) - objects, len(node.queries) - ended)
+    at = int(np.lexsort((low + high, np.maximum(low, high)))[0])
+    return Cut(axis, first + at, float(low[at]), float(high[at]))
+
+
+def best_cut(sample: Sample, node: Node, costs: Costs) -> Cut | None:
+    """The cut with less load together of the two axes (ties: x); None for a single cell."""
+    cuts = [cut for axis in (0, 1) if (cut := cut_along(sample, node, axis, costs)) is not None]
+    return min(cuts, key=lambda cut: cut.low + cut.high) if cuts else None
+
+
+def halves(sample: Sample, node: Node, cut: Cut) -> tuple[Node, Node]:
+    """Both sides of a cut; a query goes to each side it meets."""
+    x0, y0, x1, y1 = node.box
+    if cut.axis == 0:
+        low_box, high_box = (x0, y0, cut.line, y1), (cut.line + 1, y0, x1, y1)
+    else:
+        low_box, high_box = (x0, y0, x1, cut.line), (x0, cut.line + 1, x1, y1)
+    below = sample.place[cut.axis][node.objects] <= cut.line
+    begin, end = sample.box[node.queries, cut.axis], sample.box[node.queries, cut.axis + 2]
+    low_queries, high_queries = node.queries[begin <= cut.line], node.queries[end > cut.line]
+    return (
+        Node(low_box, frozen(node.objects[below], np.int32), frozen(low_queries, np.int32), cut.low),
+        Node(high_box, frozen(node.objects[~below], np.int32), frozen(high_queries, np.int32), cut.high),
+    )
