@@ -1,0 +1,135 @@
+"""Who has which subscription: subsets, the parts of them that workers have, and the numbers of the subscriptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.index.arrays import F64, I32, I64, U8, frozen, sorted_distinct
+from sightline.index.standing.block import QueryBlock
+from sightline.partition.protocol import Arrays
+from sightline.partition.subsets.greedy import longest_first
+
+__all__ = ["KEYWORD", "SPATIAL", "HYBRID", "Division", "Plan"]
+
+KEYWORD, SPATIAL, HYBRID = 0, 1, 2
+_SPLITS = np.array(["keyword", "spatial", "hybrid"])
+
+
+class Plan(NamedTuple):
+    """How n subscriptions are divided: subset, worker and weight of each; rectangle and kind of each subset."""
+
+    subset: I32
+    worker: I32
+    weight: F64
+    box: F64
+    split: U8
+
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "num": np.int64, "part": np.int32, "worker": np.int32, "subset": np.int32, "box": np.float64, "cost": np.float64,
+    "keywords": np.int64, "split": np.uint8,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """Subscription numbers, ascending, with the part each is in; and the parts.
+
+    A part is what one worker has of one subset: DkM-SKS spreads a subset over the workers (Alg. 3), the others do not.
+    """
+
+    num: I64
+    part: I32
+    worker: I32  # of each part, and so on
+    subset: I32
+    box: F64
+    cost: F64
+    keywords: I64  # distinct positive terms, 0 if a subscription matches without any
+    split: U8
+
+    @classmethod
+    def empty(cls) -> Self:
+        """No subscriptions."""
+        return cls.from_arrays({name: np.empty((0, 4) if name == "box" else 0) for name in _DTYPES}, "")
+
+    @classmethod
+    def of(cls, block: QueryBlock, rows: I64, plan: Plan, workers: int) -> Self:
+        """The plan for the given rows of a block."""
+        keys = plan.subset.astype(np.int64) * workers + plan.worker
+        distinct = sorted_distinct(keys)
+        part = np.searchsorted(distinct, keys)
+        subset, worker = distinct // workers, distinct % workers
+        order = np.argsort(block.num[rows], kind="stable")
+        made: dict[str, Any] = {
+            "num": block.num[rows][order], "part": part[order], "worker": worker, "subset": subset,
+            "box": plan.box[subset], "cost": np.bincount(part, plan.weight, minlength=len(distinct)),
+            "keywords": _keywords(block, rows, part, len(distinct)), "split": plan.split[subset],
+        }  # fmt: skip
+        return cls.from_arrays(made, "")
+
+    def __len__(self) -> int:
+        return int(self.worker.shape[0])
+
+    def parts_of(self, num: I64) -> I32:
+        """The part of each subscription, -1 where its number is unknown."""
+        if len(self.num) == 0:
+            return np.full(len(num), -1, np.int32)
+        found = np.minimum(np.searchsorted(self.num, num), len(self.num) - 1)
+        return np.where(self.num[found] == num, self.part[found], -1).astype(np.int32)
+
+    def loads(self, workers: int) -> F64:
+        """C(w) of every worker."""
+        return np.bincount(self.worker, self.cost, minlength=workers).astype(np.float64)
+
+    def subset_boxes(self) -> F64:
+        """R of every subset, by number."""
+        first = np.flatnonzero(np.diff(self.subset, prepend=-1))
+        return frozen(self.box[first], np.float64)
+
+    def reassigned(self, loads: F64, begin: F64) -> Self:
+        """The parts dealt anew, heaviest first, to workers that have a load already."""
+        return replace(self, worker=frozen(longest_first(loads, begin), np.int32))
+
+    def leaf_rows(self, first: int) -> pa.Table:
+        """The parts as rows of a leaf table, numbered from ``first``."""
+        west, south, east, north = self.box.T
+        return pa.table(
+            {
+                "leaf": np.arange(first, first + len(self)),
+                "worker": self.worker.astype(np.int64),
+                "split": pa.array(_SPLITS[self.split], pa.string()),
+                "west": west,
+                "south": south,
+                "east": east,
+                "north": north,
+                "keywords": self.keywords,
+            }
+        )
+
+    def to_arrays(self, prefix: str) -> dict[str, npt.NDArray[np.generic]]:
+        """Named flat arrays."""
+        return {prefix + field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, prefix: str) -> Self:
+        """Inverse of :meth:`to_arrays`; what has the right type is not copied."""
+        made: dict[str, Any] = {name: frozen(arrays[prefix + name], kind) for name, kind in _DTYPES.items()}
+        return cls(**made)
+
+
+def _keywords(block: QueryBlock, rows: I64, part: npt.NDArray[np.int64], parts: int) -> I64:
+    part_of = np.full(len(block), -1, np.int64)
+    part_of[rows] = part
+    conjunct = part_of[block.conj_query]
+    terms = np.diff(block.pos_offsets)
+    pair = np.repeat(conjunct, terms)
+    width = max(1, len(block.dictionary))
+    pairs = sorted_distinct((pair * width + block.pos)[pair >= 0])
+    distinct = np.bincount(pairs // width, minlength=parts)
+    distinct[conjunct[(terms == 0) & (conjunct >= 0)]] = 0
+    return distinct

@@ -1,0 +1,53 @@
+"""KOP: subscriptions divided by how frequent their keywords are (DkM-SKS section 3.1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sightline.index.arrays import F64, I64
+from sightline.partition.subsets.division import KEYWORD, Plan
+from sightline.partition.subsets.greedy import longest_first, weights
+from sightline.partition.subsets.routing import SubsetRouting
+from sightline.partition.subsets.subscriptions import Costs, Subscriptions
+
+__all__ = ["KopRouting", "keyword_costs"]
+
+_EVERYWHERE = np.array([-np.inf, -np.inf, np.inf, np.inf])
+
+
+class KopRouting(SubsetRouting):
+    """Keyword-oriented partition: Eq. 1 and Alg. 1, for the fit and for new subscriptions. It has no parameters.
+
+    A subset is what a worker has; its rectangle encloses regions, because KOP knows no balls.
+    """
+
+    name: ClassVar[str] = "kop"
+
+    @staticmethod
+    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:
+        """Alg. 1 over single subscriptions."""
+        weight = weights(keyword_costs(subscriptions)[rows])
+        worker = longest_first(weight, np.zeros(workers))
+        regions = subscriptions.regions()[rows]
+        box = np.zeros((workers, 4))
+        for w in np.flatnonzero(np.bincount(worker, minlength=workers)):
+            own = regions[worker == w]
+            box[w] = [*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0)]
+        return Plan(worker, worker, weight, box, np.full(workers, KEYWORD, np.uint8))
+
+    def new_costs(self, subscriptions: Subscriptions) -> F64:
+        return keyword_costs(subscriptions)
+
+
+def keyword_costs(subscriptions: Subscriptions) -> F64:
+    """C(s) of Eq. 1 times |O_init|, the sum of P(lambda) over the keywords.
+
+    It is an expected number of matches and can exceed 1. Deviations (ours), by the equation's own assumption that
+    keywords are independent: a conjunction has the product of its keywords' probabilities, a negated keyword 1 - P, no
+    keyword 1; and a range query multiplies its sum with the share of the objects in its region.
+    """
+    everything = Costs(subscriptions).within(np.arange(len(subscriptions)), _EVERYWHERE)
+    held, total = subscriptions.objects_in_region(), len(subscriptions.sample)
+    return np.where(held == total, everything, everything * (held / total))

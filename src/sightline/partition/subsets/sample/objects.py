@@ -1,0 +1,138 @@
+"""O_init as flat arrays: places for counting, posting lists for keywords, positions for distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.geo.distance import EARTH_RADIUS_M
+from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
+from sightline.index.protocol import ObjectColumns
+from sightline.partition.protocol import Arrays
+from sightline.partition.subsets.sample._kernels import (
+    PLACE_TYPES,
+    POSTING_TYPES,
+    Places,
+    Postings,
+    Words,
+    block_size,
+    counts_in,
+    kth_squared,
+)
+from sightline.text.dictionary import TermDictionary
+
+__all__ = ["Sample"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The objects of O_init; terms are known by their hashes, ascending.
+
+    The paper keeps O_init in the main server; here it is part of the routing, so that a process that maps the epoch's
+    file can place new subscriptions.
+    """
+
+    geographic: bool
+    places: Places
+    hashes: I64
+    postings: Postings
+
+    def __len__(self) -> int:
+        return int(self.places.lat.shape[0])
+
+    @classmethod
+    def empty(cls, geographic: bool) -> Self:
+        """No objects: nothing is known."""
+        none = np.empty(0, np.int64)
+        return cls._made(geographic, np.empty(0), np.empty(0), none, none)
+
+    @classmethod
+    def of(cls, objects: ObjectColumns, geographic: bool) -> Self:
+        """The objects of a history."""
+        order = np.lexsort((objects.lon, objects.lat))
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        terms = objects.terms
+        hashes = sorted_distinct(terms.dictionary.hashes.astype(np.int64))
+        term = np.searchsorted(hashes, terms.dictionary.hashes)[terms.ids[terms.offsets[0] : terms.offsets[-1]]]
+        holder = np.repeat(number, np.diff(terms.offsets))
+        # Terms that share a hash are one here, and an object has it once.
+        pairs = sorted_distinct(term * max(1, len(order)) + holder)
+        return cls._made(geographic, objects.lon[order], objects.lat[order], hashes, pairs)
+
+    @classmethod
+    def _made(cls, geographic: bool, lon: F64, lat: F64, hashes: I64, pairs: I64) -> Self:
+        n = len(lat)
+        by_lon = np.argsort(lon, kind="stable")
+        rank = np.empty(n, np.int64)
+        rank[by_lon] = np.arange(n)
+        block = block_size(n)
+        side = -(-n // block)
+        cells = np.bincount(np.arange(n) // block * side + rank // block, minlength=side * side).reshape(side, side)
+        below = np.zeros((side + 1, side + 1), np.int32)
+        below[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
+        places = frozen_fields(Places, PLACE_TYPES, (lon, lat, lon[by_lon], by_lon, below))
+        lists = offsets_of(pairs // max(1, n), len(hashes)), pairs % max(1, n)
+        return cls(geographic, places, frozen(hashes, np.int64), frozen_fields(Postings, POSTING_TYPES, lists))
+
+    def numbers(self, dictionary: TermDictionary) -> I32:
+        """This sample's number of each term, -1 where no object has it."""
+        if len(self.hashes) == 0:
+            return np.full(len(dictionary), -1, np.int32)
+        found = np.minimum(np.searchsorted(self.hashes, dictionary.hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[found] == dictionary.hashes, found, -1).astype(np.int32)
+
+    def counts_in(self, boxes: F64) -> I64:
+        """|O_R| for each of many closed rectangles."""
+        return counts_in(self.places, frozen(boxes, np.float64))
+
+    def kth_distance_mm(self, words: Words, rows: I64, at: F64, k: I32) -> tuple[F64, int]:
+        """Radius of B(s) for the queries ``rows`` at ``at``: whole thousandths, rounded up; infinite below k matches.
+
+        Also the number of objects looked at.
+        """
+        query = frozen(positions(at[:, 0], at[:, 1], self.geographic), np.float64)
+        arguments = self.positions, self.postings, words, frozen(rows, np.int64), query, frozen(k, np.int32)
+        squared, looked = kth_squared(*arguments)
+        distance = np.sqrt(squared)
+        if self.geographic:
+            finite = np.isfinite(distance)
+            angle = 2.0 * np.arcsin(np.minimum(distance[finite] / 2.0, 1.0))
+            distance[finite] = angle * EARTH_RADIUS_M
+        return np.ceil(distance * 1000.0), looked
+
+    @cached_property
+    def positions(self) -> F64:
+        """Where the objects are, in the space of straight distances."""
+        return frozen(positions(self.places.lon, self.places.lat, self.geographic), np.float64)
+
+    def to_arrays(self, prefix: str) -> dict[str, npt.NDArray[np.generic]]:
+        """Named flat arrays."""
+        named: dict[str, npt.NDArray[Any]] = {"geographic": np.array([self.geographic]), "hashes": self.hashes}
+        named |= self.places._asdict() | {f"post_{name}": array for name, array in self.postings._asdict().items()}
+        return {prefix + name: array for name, array in named.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, prefix: str) -> Self:
+        """Inverse of :meth:`to_arrays`; nothing is copied."""
+        places = frozen_fields(Places, PLACE_TYPES, (arrays[prefix + name] for name in Places._fields))
+        lists = (arrays[f"{prefix}post_{name}"] for name in Postings._fields)
+        postings = frozen_fields(Postings, POSTING_TYPES, lists)
+        return cls(
+            bool(arrays[prefix + "geographic"][0]), places, frozen(arrays[prefix + "hashes"], np.int64), postings
+        )
+
+
+def positions(lon: F64, lat: F64, geographic: bool) -> F64:
+    """Points whose straight distance grows with the distance of the space, the third coordinate with the latitude.
+
+    On the globe they are on the unit sphere (straight distance = chord); a plane stands upright in the first and third.
+    """
+    if not geographic:
+        return np.column_stack([lon, np.zeros(len(lon)), lat])
+    x, y = np.radians(lon), np.radians(lat)
+    return np.column_stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])

@@ -1,0 +1,69 @@
+"""SOP: subscriptions divided by where they are (DkM-SKS section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sightline.index.arrays import F64, I64
+from sightline.partition.subsets.division import Plan
+from sightline.partition.subsets.greedy import longest_first, weights
+from sightline.partition.subsets.routing import SubsetRouting
+from sightline.partition.subsets.splitting import Subset, enclosed, planned, quarters, split_until
+from sightline.partition.subsets.subscriptions import Subscriptions
+
+__all__ = ["SopParams", "SopRouting", "assigned_whole", "space_subsets"]
+
+
+@dataclass(frozen=True, slots=True)
+class SopParams:
+    """Parameters of the space-oriented partition."""
+
+    theta: int = 20  # subspaces per worker, section 5.1
+
+
+class SopRouting(SubsetRouting):
+    """Space-oriented partition: quarters of the space by Eq. 3, whole subsets by Alg. 1; new ones by Eq. 2."""
+
+    name: ClassVar[str] = "sop"
+
+    @staticmethod
+    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:
+        subsets = space_subsets(subscriptions, rows, workers)
+        return assigned_whole(subsets, rows, workers)
+
+    def new_costs(self, subscriptions: Subscriptions) -> F64:
+        """P(R) of the rectangle around the subscription's own ball over O_init, times |O_init|."""
+        return self.sample.counts_in(subscriptions.rectangles()).astype(np.float64)
+
+
+def space_subsets(
+    subscriptions: Subscriptions, rows: I64, workers: int, params: SopParams | None = None
+) -> list[Subset]:
+    """Quarter the subspace with the largest C(S_r) = P(R) |S_r| until there are theta per worker.
+
+    Deviations (ours): empty quarters are not counted, and subscriptions at one point are not divided.
+    """
+    boxes = subscriptions.rectangles()
+
+    def made(own: I64, space: tuple[float, float, float, float]) -> Subset:
+        box = enclosed(boxes, own)
+        inside = float(subscriptions.sample.counts_in(box[None, :])[0])  # Eq. 2
+        return Subset(own, space, box, np.full(len(own), inside))
+
+    def split(front: Subset) -> list[Subset]:
+        return [made(*quarter) for quarter in quarters(front.rows, subscriptions.at, front.space)]
+
+    theta = (params or SopParams()).theta
+    return split_until(made(rows, subscriptions.space.bounds), theta * workers, split)
+
+
+def assigned_whole(subsets: Sequence[Subset], rows: I64, workers: int) -> Plan:
+    """Alg. 1 over subsets."""
+    sizes = np.array([len(subset.rows) for subset in subsets])
+    totals = np.array([subset.total for subset in subsets])
+    worker = longest_first(weights(totals, sizes), np.zeros(workers))
+    return planned(subsets, rows, np.arange(len(rows)), np.repeat(worker, sizes))

@@ -1,0 +1,103 @@
+"""Subscriptions as the cost models see them: a place, keywords in O_init's numbers, a rectangle around a ball."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from sightline.geo.bounds import table_pieces
+from sightline.geo.region_table import RegionTable
+from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.index.standing.block import KIND_NEAREST, QueryBlock
+from sightline.model.space import Space
+from sightline.partition.subsets._kernels import Tally, costs_in
+from sightline.partition.subsets.sample import Sample
+from sightline.partition.subsets.sample._kernels import WORD_TYPES, Words
+
+__all__ = ["Costs", "Subscriptions"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subscriptions:
+    """The queries of a block against O_init.
+
+    Deviations (ours). The paper has nearest queries with OR only. A range query has its region where a nearest one has
+    its ball B(s), and exists where its region's first piece has its centre. A rectangle does not cross the
+    antimeridian: a ball or region that does gets all longitudes. A ball that fewer than k objects fill is the whole
+    space. Rectangles are clipped to the space.
+    """
+
+    block: QueryBlock
+    sample: Sample
+    space: Space
+    words: Words
+    at: F64  # [n, 2] where each exists
+
+    @classmethod
+    def of(cls, block: QueryBlock, sample: Sample, space: Space) -> Self:
+        """The queries of a block, of any kind."""
+        number = sample.numbers(block.dictionary)
+        lists = block.pos_offsets, number[block.pos], block.neg_offsets, number[block.neg]
+        words = frozen_fields(Words, WORD_TYPES, (offsets_of(block.conj_query, len(block)), *lists))
+        first = _clipped(block.piece_box[offsets_of(block.piece_query, len(block))[:-1]], space)
+        centre = np.column_stack([(first[:, 0] + first[:, 2]) / 2.0, (first[:, 1] + first[:, 3]) / 2.0])
+        return cls(block, sample, space, words, np.where(block.kind[:, None] == KIND_NEAREST, block.at, centre))
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def regions(self) -> F64:
+        """The rectangle around each query's region; the whole space for a nearest query."""
+        return _clipped(_enclosing(self.block.piece_query, self.block.piece_box, len(self)), self.space)
+
+    def rectangles(self) -> F64:
+        """The rectangle R around each ball B(s), or region."""
+        boxes = self.regions()
+        rows = np.flatnonzero(self.block.kind == KIND_NEAREST)
+        at, k = self.at[rows], self.block.k[rows]
+        radius, _ = self.sample.kth_distance_mm(self.words, rows, at, k)
+        balls = np.isfinite(radius)
+        circles = RegionTable.from_circles(at[balls, 0], at[balls, 1], radius[balls])
+        owner, pieces = table_pieces(circles, self.space)
+        boxes[rows[balls]] = _clipped(_enclosing(owner, pieces, len(circles)), self.space)
+        return boxes
+
+    def objects_in_region(self) -> I64:
+        """Objects of O_init in the pieces of each region; all of them for a nearest query."""
+        found = self.sample.counts_in(self.block.piece_box)
+        held = np.bincount(self.block.piece_query, found, minlength=len(self)).astype(np.int64)
+        return np.where(self.block.kind == KIND_NEAREST, len(self.sample), held)
+
+
+class Costs:
+    """Expected matches inside a rectangle (Eq. 5), remembering per term what was counted for the latest one."""
+
+    def __init__(self, subscriptions: Subscriptions) -> None:
+        self._subscriptions = subscriptions
+        terms = len(subscriptions.sample.hashes)
+        self._tally = Tally(np.zeros(terms, np.int64), np.full(terms, -1, np.int64))
+        self.rectangles = 0  # how many were asked for
+
+    def within(self, rows: I64, box: F64) -> F64:
+        """C(s) times |O_init| of the given queries for one rectangle."""
+        words, sample = self._subscriptions.words, self._subscriptions.sample
+        mark = self.rectangles
+        self.rectangles += 1
+        rows, box = frozen(rows, np.int64), frozen(box, np.float64)
+        return costs_in(words, sample.places, sample.postings, rows, box, self._tally, mark)
+
+
+def _enclosing(owner: I32, boxes: F64, n: int) -> F64:
+    """The rectangle around the boxes of each of n owners, which ascend and have one or more."""
+    if n == 0:
+        return np.empty((0, 4))
+    first = offsets_of(owner, n)[:-1]
+    low = np.minimum.reduceat(boxes[:, :2], first, axis=0)
+    return np.column_stack([low, np.maximum.reduceat(boxes[:, 2:], first, axis=0)])
+
+
+def _clipped(boxes: F64, space: Space) -> F64:
+    west, south, east, north = space.bounds
+    return np.clip(boxes, (west, south, west, south), (east, north, east, north))
