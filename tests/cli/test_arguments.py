@@ -12,6 +12,7 @@ from sightline.cli.app import app
 COMMANDS = (
     *("demo", "generate", "load", "run", "subscribe", "unsubscribe"),
     *("subscriptions", "watch", "search", "explain", "doctor", "bench"),
+    *("partitions", "rebalance", "fit"),
 )
 
 

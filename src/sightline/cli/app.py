@@ -13,8 +13,11 @@ from sightline.cli.bench import bench
 from sightline.cli.demo import demo
 from sightline.cli.doctor import doctor
 from sightline.cli.explain import explain
+from sightline.cli.fit import fit
 from sightline.cli.generate import generate
 from sightline.cli.load import load
+from sightline.cli.partitions import partitions
+from sightline.cli.rebalance import rebalance
 from sightline.cli.run import run
 from sightline.cli.search import search
 from sightline.cli.subscribe import subscribe
@@ -48,7 +51,7 @@ def root(
 
 COMMANDS = (
     *(demo, generate, load, run, subscribe, unsubscribe, subscriptions, watch),
-    *(search, explain, doctor, bench),
+    *(search, explain, partitions, rebalance, fit, doctor, bench),
 )
 
 for command in COMMANDS:

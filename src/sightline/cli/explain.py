@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import sightline as sl
 from sightline.cli.options import JsonOption, StoreArgument, existing_store
 from sightline.cli.output import console, print_json, print_rows
+from sightline.cli.partitions import region_text
 from sightline.cli.query_options import (
     AsOfOption,
     BetweenOption,
@@ -37,9 +41,11 @@ def explain(
     query: QueryOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Search, and say what it took: segments read or left out and why, candidates, time.
+    """Search, and say what it took: segments read or left out and why, candidates, time; and where it would go.
 
     The query is run twice and the second run is shown: the first one also opens and checks files.
+
+    Where it would go: the leaves of the partitioner that may own a post it asks for, and their workers.
 
     Examples:
 
@@ -75,3 +81,21 @@ def explain(
     phases = ", ".join(f"{phase} {us:,.0f}" for phase, us in said["microseconds"].items())
     threads = "1 thread" if said["threads"] == 1 else f"{said['threads']} threads"
     screen.print(f"{said['seconds'] * 1e6:,.0f} µs: {phases}; {threads}", style="dim")
+    if "routes" in said:
+        _print_routes(said["routes"])
+
+
+def _print_routes(routes: Mapping[str, Any]) -> None:
+    workers, stands = (", ".join(map(str, routes[name])) for name in ("workers", "stands"))
+    console().print(
+        f"[bold]epoch {routes['epoch']}[/] ({routes['partitioner']}): visits {routes['total']:,} of {routes['of']:,} "
+        f"leaves, on workers {workers or '-'}; as a subscription it would stand on {stands or '-'}"
+    )
+    if not routes["total"]:
+        return
+    rows = [
+        {"leaf": leaf["leaf"], "worker": leaf["worker"], "region": region_text(leaf), "why": leaf["why"]}
+        for leaf in routes["leaves"]
+    ]
+    listed = "" if len(rows) == routes["total"] else f", {len(rows)} of them"
+    print_rows(f"leaves{listed}: " + "; ".join(f"{n:,} because {why}" for why, n in routes["why"].items()), rows)

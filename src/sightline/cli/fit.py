@@ -1,0 +1,82 @@
+"""``sightline fit``: make the partitioner's leaves for a given history."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import sightline as sl
+from sightline.cli.options import ColumnsOption, JsonOption, StoreArgument, existing_store, pairs
+from sightline.cli.output import console, print_json, progress
+from sightline.model.errors import BadQuery, BadSource
+from sightline.model.queries import Query, query_from_dict
+
+_NAMES = ("id", "lon", "lat", "ts", "text")
+
+
+def fit(
+    store: StoreArgument,
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Parquet of posts: lon, lat, ts, text.", show_default=False)
+    ],
+    queries: Annotated[
+        Path | None, typer.Option("--queries", metavar="FILE", help="Searches to expect: a query as JSON per line.")
+    ] = None,
+    column: ColumnsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Fit the partitioner to a history of posts and searches, before the next batch.
+
+    Works while a pipeline is running in another process. The subscriptions that stand count as well. A store that is
+    not told is fitted to its own first posts.
+
+    Examples:
+
+      sightline fit store last-week.parquet
+
+      sightline fit store last-week.parquet --queries searches.jsonl
+    """
+    existing_store(store)
+    rows = _rows(source, pairs(column, "--column"))
+    searches = [] if queries is None else _searches(queries)
+    with sl.open(store) as engine, progress(f"Reading {rows.num_rows:,} posts", quiet=json):
+        engine.fit(rows, searches)
+    if json:
+        print_json({"asked": "fit", "rows": rows.num_rows, "queries": len(searches)})
+    else:
+        console().print(
+            f"asked: the partitioner is fitted to {rows.num_rows:,} posts and {len(searches):,} searches before the "
+            "next batch"
+        )
+
+
+def _rows(source: Path, renamed: dict[str, str]) -> Any:
+    """The columns of a history, under their own names; what is missing the engine will say."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not source.is_file():
+        raise BadSource("no such file", value=str(source), allowed="a Parquet file of posts")
+    try:
+        present = pq.read_schema(source).names
+        columns = {name: renamed.get(name, name) for name in _NAMES if renamed.get(name, name) in present}
+        table = pq.read_table(source, columns=list(columns.values()))
+    except (pa.ArrowException, OSError) as error:
+        raise BadSource("not a Parquet file", value=str(source), hint=str(error)) from error
+    return pa.table({name: table[read] for name, read in columns.items()})
+
+
+def _searches(source: Path) -> list[Query]:
+    found = []
+    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            document = json_text.loads(line)
+        except ValueError as error:
+            raise BadQuery(f"line {number} of the queries is not JSON", value=line[:80], hint=str(error)) from error
+        found.append(query_from_dict(document))
+    return found
