@@ -35,6 +35,10 @@ BENCHES: dict[str, Bench] = {
     "ingest": Bench("sightline.bench.ingest", "writing segments: DuckDB and tantivy with the same posts"),
     "curves": Bench("sightline.bench.curves", "how cost and memory grow, as JSON and PNG (--out)"),
     "cold_start": Bench("sightline.bench.cold_start", "a worker process from nothing to its first answers"),
+    "route": Bench("sightline.bench.route", "posts and queries routed by every partitioner: the plain grid"),
+    "partition": Bench(
+        "sightline.bench.partition", "partitioners on six query types: workload, balance, copies, makespan (--out)"
+    ),
     "pipeline": Bench("sightline.bench.pipeline", "objects per second end to end against an empty Spark job"),
 }
 

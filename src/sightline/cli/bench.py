@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +14,10 @@ from rich.progress import Progress
 from sightline.bench.registry import BENCHES, run_bench
 from sightline.bench.timing import PROGRESS
 from sightline.cli.options import JsonOption, given
-from sightline.cli.output import console, print_json, print_rows, progress
+from sightline.cli.output import console, print_json, print_rows, progress, table
 
 _COLUMNS = 7  # what a terminal has room for; --json has the rest
+_WIDE = 140  # for tables with a row per contestant, which a file or a pager takes as they are
 _LISTED = "\n\n".join(f"{name}: {known.about}." for name, known in BENCHES.items())
 
 
@@ -37,16 +38,25 @@ def bench(
     ] = None,
     rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Rounds; figures are medians.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the made-up posts and queries.")] = None,
-    dataset: Annotated[Path | None, typer.Option("--dataset", help="A Parquet file of posts to measure on.")] = None,
+    dataset: Annotated[
+        list[Path] | None,
+        typer.Option("--dataset", help="A Parquet file of posts to measure on; partition takes several."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Workers to route to (route, partition, pipeline).")
+    ] = None,
+    partitioners: Annotated[
+        str | None, typer.Option("--partitioners", help="Their names, comma-separated (route, partition).")
+    ] = None,
     query_sizes: Annotated[
         str | None, typer.Option("--query-sizes", help="Numbers of standing queries, comma-separated (curves).")
     ] = None,
     object_sizes: Annotated[
         str | None, typer.Option("--object-sizes", help="Numbers of indexed posts, comma-separated (curves).")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for JSON and pictures (curves).")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for JSON and pictures (curves, partition).")] = None,
     redraw: Annotated[
-        bool, typer.Option("--redraw", help="Only draw again what the folder's JSON has (curves).")
+        bool, typer.Option("--redraw", help="Only draw again what the folder's JSON has (curves, partition).")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -62,11 +72,13 @@ def bench(
       sightline bench srq --objects 1000000 --json
 
       sightline bench curves --out curves
+
+      sightline bench partition --dataset posts.parquet --dataset notes.parquet --out partition
     """
     params = given(
         quick=quick or None, rows=rows, queries=queries, objects=objects, subscriptions=subscriptions, mix=mix,
-        area=area, rounds=rounds, seed=seed, dataset=dataset, query_sizes=query_sizes, object_sizes=object_sizes,
-        out=out, redraw=redraw or None,
+        area=area, rounds=rounds, seed=seed, **_files(dataset or []), workers=workers, partitioners=partitioners,
+        query_sizes=query_sizes, object_sizes=object_sizes, out=out, redraw=redraw or None,
     )  # fmt: skip
     with progress(f"Measuring {name}", quiet=False) as (bar, task), _noted(bar, task):
         result = run_bench(name, params)
@@ -76,11 +88,21 @@ def bench(
     _print(name, result)
 
 
+def _files(paths: Sequence[Path]) -> dict[str, Any]:
+    """One file is what every benchmark takes; only some know what to do with several."""
+    return {"datasets": list(paths)} if len(paths) > 1 else {"dataset": next(iter(paths), None)}
+
+
 def _print(name: str, result: Mapping[str, Any]) -> None:
-    rows = [{"metric": metric, "value": value} for metric, value in result["metrics"].items()]
-    print_rows(f"bench {name}", rows, limit=100)
+    if "table" in result:
+        screen = console()
+        screen.width = max(screen.width, _WIDE)
+        screen.print(table(f"bench {name}", result["table"]))
+    else:
+        rows = [{"metric": metric, "value": value} for metric, value in result["metrics"].items()]
+        print_rows(f"bench {name}", rows, limit=100)
     loads: Mapping[str, Mapping[str, Any]] = result.get("loads", {})
-    if len(loads) > 1:
+    if len(loads) > 1 and "table" not in result:
         shown = [key for key in next(iter(loads.values())) if key in result["metrics"]][:_COLUMNS]
         by_load = [{"load": load, **{key: figures.get(key) for key in shown}} for load, figures in loads.items()]
         print_rows("by load", by_load)
