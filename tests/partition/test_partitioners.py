@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sightline as sl
@@ -79,6 +79,7 @@ def pairs_of(first, second):
 
 
 @every_partitioner
+@settings(max_examples=40)
 @given(history=histories, places=places, queries=asked, workers=st.integers(1, 7))
 def test_what_can_match_meets(name, history, places, queries, workers):
     """Completeness, and no pair twice unless declared; top terms meet the owner."""
@@ -105,6 +106,7 @@ def test_what_can_match_meets(name, history, places, queries, workers):
 
 
 @every_partitioner
+@settings(max_examples=20)
 @given(history=histories, places=places, workers=st.integers(1, 5))
 def test_the_owner_is_the_objects_own(name, history, places, workers):
     """Neither order nor company changes it, unless the routing learns; a mapped routing says the same."""
@@ -121,6 +123,7 @@ def test_the_owner_is_the_objects_own(name, history, places, workers):
 
 
 @every_partitioner
+@settings(max_examples=20)
 @given(history=histories, places=places, queries=asked, workers=st.integers(1, 5))
 def test_what_was_learnt_is_not_forgotten(name, history, places, queries, workers):
     """Routers that know what others have learnt are as exact."""
@@ -143,6 +146,7 @@ def test_what_was_learnt_is_not_forgotten(name, history, places, queries, worker
 
 
 @every_partitioner
+@settings(max_examples=15)
 @given(history=histories, places=places, queries=asked, workers=st.integers(1, 5))
 def test_leaves_can_be_looked_at(name, history, places, queries, workers):
     routing = made(name, history, workers)
