@@ -17,7 +17,6 @@ prefix counts; answers are the same, exact.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -130,9 +129,10 @@ class PostingsIndex:
     def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
                 space: Space) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance, by distance, then row."""
-        rows, distance, looked = _NEAREST_ROWS.call(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k,
-                                                    lo_us, hi_us, space.is_geographic)
+        found, looked = _NEAREST_ROWS.call(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k, lo_us, hi_us,
+                                           space.is_geographic)
         self._did(looked)
+        rows, distance = found[0], found[1]
         return (rows, distance) if rows.size <= nearest.IN_ORDER else nearest_first(rows, distance, k)
 
     def term_counts(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
@@ -209,17 +209,14 @@ def _asked(conjuncts: Sequence[Conjunct]) -> I64:
     if len(conjuncts) == 1:
         positive, negative = conjuncts[0]
         some = len(positive)
-        flat = array("q", (1, 0, some, some + len(negative), *positive, *negative))
-    else:
-        terms: list[int] = []
-        flat = array("q", (len(conjuncts), 0))
-        for positive, negative in conjuncts:
-            terms += positive
-            flat.append(len(terms))
-            terms += negative
-            flat.append(len(terms))
-        flat.extend(terms)
-    return np.frombuffer(flat, np.int64)
+        return np.array((1, 0, some, some + len(negative), *positive, *negative), np.int64)
+    cuts, terms = [len(conjuncts), 0], list[int]()
+    for positive, negative in conjuncts:
+        terms += positive
+        cuts.append(len(terms))
+        terms += negative
+        cuts.append(len(terms))
+    return np.array(cuts + terms, np.int64)
 
 
 def _flat(pieces: F64) -> F64:

@@ -49,6 +49,7 @@ class StringColumn:
         self._offsets: npt.NDArray[Any] = frozen(ends, kind)
         self._data: U8 = frozen(np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8), np.uint8)
         self._gather = _GATHER_WIDE if wide else _GATHER_NARROW
+        self._none = pa.array([], column.type)
         self._most = 2**62 if wide else 2**31 - 1
         self._long = int(ends[-1]) - int(ends[0]) > LONG * len(column)
 
@@ -62,6 +63,8 @@ class StringColumn:
 
     def take(self, rows: Rows) -> pa.Array:
         """The given rows, in the given order: Arrow's ``take``, errors included."""
+        if not rows.size:
+            return self._none
         if self._long and rows.size > MANY:
             return self._column.take(pa.array(rows))
         ends, data, done = self._gathered(rows)

@@ -2,24 +2,27 @@
 
 Nodes are cells of the curve's quadtree with their part of the rarest term's postings, in a heap by a lower bound of
 the distance of anything in them. The search ends when the nearest node left is surely farther than the k-th match.
-On the way distances are squared half chords ``h`` (planar: squared distances), always compared with slack on the safe
-side; the rounded distance, which decides, is computed at the end for the few rows that can be among the answers.
+It begins at the cell around the point that should hold half a leaf of postings. As soon as k matches are known, the
+cells beside that one and beside its ancestors, with it the whole space, join it in the heap where their bounds allow;
+most are never looked up. On the way distances are squared half chords ``h`` (planar: squared distances), always
+compared with slack on the safe side; the rounded distance, which decides, is computed at the end for the few rows that
+can be among the answers.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from sightline.geo._kernels import haversine_mm, planar_mm
-from sightline.index.arrays import F64, I64
+from sightline.geo._kernels import haversine_mm, planar_mm, quantise_one, spread
+from sightline.index.arrays import I64
 from sightline.index.objects.postings._kernels import (
     BITS,
     ZERO,
     PostingsArrays,
+    first_at_least,
     first_posting,
     first_row,
     found_before,
@@ -28,11 +31,37 @@ from sightline.index.objects.postings._kernels import (
     resolve,
     rest_holds,
 )
+from sightline.index.objects.postings.nearest.heaps._kernels import (
+    compact,
+    heap_pop,
+    heap_push,
+    in_order,
+    keep_smallest,
+    with_more_room,
+)
 from sightline.jit import kernel
 
 LEAST_LEAF, MOST_LEAF = 32, 2048  # postings of a node that is read, not cut
+AT_ONCE = 64  # candidates whose places are fetched before one is measured, so that their cache misses overlap
+CELLS = 3 * BITS + 4  # that are put into the pool at once, at most
+UNKNOWN = -1  # postings of a cell that nobody has looked up
 IN_ORDER = 64  # answers up to this size are put in order here
 _RADIANS = math.pi / 180
+
+
+class View(NamedTuple):
+    """Where the search stands, and the cells of the curve in coordinates."""
+
+    geographic: bool
+    lon: float
+    lat: float
+    cosine: float  # of the latitude
+    west: float
+    south: float
+    unit_x: float  # sides of the finest cell
+    unit_y: float
+    slack_x: float  # what rounding may have moved a row, and a thousandth of the finest cell
+    slack_y: float
 
 
 @kernel
@@ -85,72 +114,8 @@ def beyond(geographic: bool, h: float) -> float:
 
 
 @kernel
-def heap_push(order: F64, nodes: I64, size: int, bound: float, node: int) -> None:
-    """Put a node into the min-heap of ``size`` nodes."""
-    i = size
-    while i > 0 and order[(i - 1) >> 1] > bound:
-        order[i], nodes[i] = order[(i - 1) >> 1], nodes[(i - 1) >> 1]
-        i = (i - 1) >> 1
-    order[i], nodes[i] = bound, node
-
-
-@kernel
-def heap_pop(order: F64, nodes: I64, size: int) -> None:
-    """Take the first of ``size`` nodes out of the min-heap."""
-    bound, node = order[size - 1], nodes[size - 1]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size - 1:
-            break
-        if child + 1 < size - 1 and order[child + 1] < order[child]:
-            child += 1
-        if order[child] >= bound:
-            break
-        order[i], nodes[i] = order[child], nodes[child]
-        i = child
-    order[i], nodes[i] = bound, node
-
-
-@kernel
-def keep_smallest(best: npt.NDArray[Any], size: int, value: float) -> int:
-    """Add a value to the max-heap of the smallest ones; returns its size."""
-    if size < best.shape[0]:
-        i = size
-        while i > 0 and best[(i - 1) >> 1] < value:
-            best[i] = best[(i - 1) >> 1]
-            i = (i - 1) >> 1
-        best[i] = value
-        return size + 1
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        if child + 1 < size and best[child + 1] > best[child]:
-            child += 1
-        if best[child] <= value:
-            break
-        best[i] = best[child]
-        i = child
-    best[i] = value
-    return size
-
-
-@kernel
-def compact(rows: I64, squares: F64, n: int, most: float) -> int:
-    """Drop what lies beyond ``most``; returns how many stay."""
-    m = 0
-    for i in range(n):
-        if squares[i] <= most:
-            rows[m], squares[m] = rows[i], squares[i]
-            m += 1
-    return m
-
-
-@kernel
-def measured(index: PostingsArrays, geographic: bool, lon: float, lat: float, rows: I64, k: int) -> tuple[I64, I64]:
-    """The k nearest of ``rows`` and all ties at the k-th rounded distance, and the distances.
+def measured(index: PostingsArrays, geographic: bool, lon: float, lat: float, rows: I64, k: int) -> I64:
+    """The k nearest of ``rows`` and all ties at the k-th rounded distance, above their distances: [2, m].
 
     In order up to ``IN_ORDER`` of them.
     """
@@ -164,25 +129,14 @@ def measured(index: PostingsArrays, geographic: bool, lon: float, lat: float, ro
         if known < k or far[i] < best[0]:
             known = keep_smallest(best, known, far[i])
     m = 0
-    out, mm = np.empty(n, np.int64), np.empty(n, np.int64)
+    found = np.empty((2, n), np.int64)
     for i in range(n):
         if known < k or far[i] <= best[0]:
-            out[m], mm[m] = rows[i], far[i]
+            found[0, m], found[1, m] = rows[i], far[i]
             m += 1
     if m <= IN_ORDER:
-        in_order(out, mm, m)
-    return out[:m], mm[:m]
-
-
-@kernel
-def in_order(rows: I64, distance: I64, n: int) -> None:
-    """Insertion sort by distance, then row."""
-    for i in range(1, n):
-        row, mm, j = rows[i], distance[i], i
-        while j > 0 and (distance[j - 1] > mm or (distance[j - 1] == mm and rows[j - 1] > row)):
-            rows[j], distance[j] = rows[j - 1], distance[j - 1]
-            j -= 1
-        rows[j], distance[j] = row, mm
+        in_order(found[0], found[1], m)
+    return found[:, :m]
 
 
 @kernel
@@ -200,81 +154,171 @@ def leaf_size(index: PostingsArrays, asked: I64, c: int, length: int, k: int) ->
 
 
 @kernel
-def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: int, lo: int, hi: int,
-                 geographic: bool) -> tuple[I64, I64, int]:
-    """The k nearest matching rows and all ties at the k-th distance: (rows, distances in mm, looked at).
+def view_of(index: PostingsArrays, geographic: bool, lon: float, lat: float) -> View:
+    """The view from a point."""
+    west, south, east, north = index.extent[0], index.extent[1], index.extent[2], index.extent[3]
+    unit_x, unit_y = (east - west) / 2.0**BITS, (north - south) / 2.0**BITS
+    slack_x = 1e-3 * unit_x + 1e-14 * max(abs(west), abs(east))
+    slack_y = 1e-3 * unit_y + 1e-14 * max(abs(south), abs(north))
+    cosine = math.cos(_RADIANS * lat) if geographic else 1.0
+    return View(geographic, lon, lat, cosine, west, south, unit_x, unit_y, slack_x, slack_y)
 
-    In order up to ``IN_ORDER`` of them.
+
+@kernel
+def cell_bound(view: View, x_cell: np.int64, y_cell: np.int64, size: np.int64) -> float:
+    """:func:`lower_bound` of a cell."""
+    x, y = view.west + x_cell * view.unit_x, view.south + y_cell * view.unit_y
+    return lower_bound(view.geographic, view.lon, view.lat, view.cosine, x - view.slack_x, y - view.slack_y,
+                       x + size * view.unit_x + view.slack_x, y + size * view.unit_y + view.slack_y)
+
+
+@kernel
+def start_depth(index: PostingsArrays, x: np.int64, y: np.int64, length: int, leaf: int) -> int:
+    """Depth of the smallest cell around a place that has half a leaf of postings, if they lie as the rows do.
+
+    Below the directory, rows are taken to be spread evenly.
+    """
+    level, aim = index.span[2], 0.5 * leaf * index.lon.shape[0]
+    if length <= leaf:
+        return 0
+    depth = level
+    while depth > 0:
+        cell, below = cell_of(x, y, depth), 2 * (level - depth)
+        rows = np.int64(index.directory[(cell + 1) << below]) - np.int64(index.directory[cell << below])
+        expected = float(rows) * length
+        if expected >= aim:
+            while expected >= 4.0 * aim and level <= depth < index.span[3]:
+                expected *= 0.25
+                depth += 1
+            break
+        depth -= 1
+    return int(depth)
+
+
+@kernel
+def cell_of(x: np.int64, y: np.int64, depth: int) -> np.int64:
+    """Number along the curve of the cell around a place."""
+    return np.int64(spread(x >> (BITS - depth)) | (spread(y >> (BITS - depth)) << 1))
+
+
+@kernel
+def put_cell(x: np.int64, y: np.int64, depth: int, node: I64) -> None:
+    """Write the cell of a place to a line of the pool; nobody has looked up its rows."""
+    shift = BITS - depth
+    node[0], node[1] = depth, cell_of(x, y, depth) << (2 * shift)
+    node[2], node[3], node[6] = (x >> shift) << shift, (y >> shift) << shift, UNKNOWN
+
+
+@kernel
+def look_up(index: PostingsArrays, key: int, node: I64) -> None:
+    """Fill in the rows and postings of a cell."""
+    depth, level, deep = node[0], index.span[2], index.span[3]
+    begin = node[1] >> (2 * (BITS - level))
+    if depth <= level:
+        a, b = int(index.directory[begin]), int(index.directory[begin + (1 << (2 * (level - depth)))])
+    else:
+        a, b = int(index.directory[begin]), int(index.directory[begin + 1])
+        first = int((node[1] >> (2 * (BITS - deep))) & ((np.int64(1) << (2 * (deep - level))) - 1))
+        a = first_at_least(index.fine, a, b, first)
+        b = first_at_least(index.fine, a, b, first + int(np.int64(1) << (2 * (deep - depth))))
+    node[4], node[5], node[6], node[7] = a, b, a, b
+    if key >= 0:
+        end = int(index.starts[key + 1])
+        node[6] = first_posting(index.postings, int(index.starts[key]), end, a)
+        node[7] = end if b == index.lon.shape[0] else first_posting(index.postings, node[6], end, b)
+
+
+@kernel
+def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: int, lo: int, hi: int,
+                 geographic: bool) -> tuple[I64, int]:
+    """The k nearest matching rows and all ties at the k-th distance: (rows above distances in mm [2, m], looked at).
+
+    One array, because each that is handed to Python costs half a microsecond. In order up to ``IN_ORDER`` of them.
     """
     rows_in_all = index.lon.shape[0]
     out, squares = np.empty(256, np.int64), np.empty(256, np.float64)
     n, looked, known = 0, 0, 0
     if hi < index.span[0] or lo > index.span[1] or hi < lo:
-        return out[:0], np.empty(0, np.int64), 0
+        return np.empty((2, 0), np.int64)[:, :0], 0
     best = np.empty(min(k, rows_in_all), np.float64)  # the k smallest squares, the largest first
     h_most = np.inf
     plan = resolve(index, asked)
-    cosine = math.cos(_RADIANS * lat) if geographic else 1.0
+    view = view_of(index, geographic, lon, lat)
+    at_x = quantise_one(lon, view.west, index.extent[2])
+    at_y = quantise_one(lat, view.south, index.extent[3])
     timed = lo > index.span[0] or hi < index.span[1]
-    # A cell is widened by what rounding may have moved a row, and by a thousandth of the finest cell.
-    west, south = index.extent[0], index.extent[1]
-    unit_x, unit_y = (index.extent[2] - west) / 2.0**BITS, (index.extent[3] - south) / 2.0**BITS
-    slack_x = 1e-3 * unit_x + 1e-14 * max(abs(west), abs(index.extent[2]))
-    slack_y = 1e-3 * unit_y + 1e-14 * max(abs(south), abs(index.extent[3]))
-    order, heap = np.empty(128, np.float64), np.empty(128, np.int64)
-    pool = np.empty((128, 8), np.int64)  # level, key, x, y, rows from and to, postings from and to
+    order, heap = np.empty(2 * CELLS, np.float64), np.empty(2 * CELLS, np.int64)
+    pool = np.empty((2 * CELLS, 8), np.int64)  # level, key, x, y, rows from and to, postings from and to
+    some, place = np.empty(AT_ONCE, np.int64), np.empty((2, AT_ONCE), np.float64)
     for c in range(asked[0]):
         key, need, deny = plan.key[c], needed(index, plan, c), plan.deny[c]
         care = need | deny
         listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
         leaf = leaf_size(index, asked, c, plan.length[c], k)
-        pool[0, :4], pool[0, 4], pool[0, 5] = 0, 0, rows_in_all
-        pool[0, 6] = index.starts[key] if key >= 0 else 0
-        pool[0, 7] = index.starts[key + 1] if key >= 0 else rows_in_all
+        depth = start_depth(index, at_x, at_y, plan.length[c] if key >= 0 else rows_in_all, leaf)
+        start, alone = depth, True
+        put_cell(at_x, at_y, depth, pool[0])
         order[0], heap[0] = 0.0, 0
         waiting, used = 1, 1
-        while waiting > 0 and order[0] <= h_most:
+        while True:
+            if alone and (waiting == 0 or known == k):
+                # The rest of the space: three cells beside the first one, and beside each of its ancestors.
+                alone = False
+                for depth in range(start, 0, -1):
+                    size = np.int64(1) << (BITS - depth)
+                    for beside in range(1, 4):
+                        x_cell, y_cell = at_x ^ (size * (beside & 1)), at_y ^ (size * (beside >> 1))
+                        bound = cell_bound(view, x_cell & -size, y_cell & -size, size)
+                        if bound <= h_most:
+                            put_cell(x_cell, y_cell, depth, pool[used])
+                            heap_push(order, heap, waiting, bound, used)
+                            waiting += 1
+                            used += 1
+            if waiting == 0 or order[0] > h_most:
+                break
             node = heap[0]
             heap_pop(order, heap, waiting)
             waiting -= 1
+            if pool[node, 6] == UNKNOWN:
+                look_up(index, key, pool[node])
             depth, p, q = pool[node, 0], pool[node, 6], pool[node, 7]
             if q - p <= leaf or depth == index.span[3]:
                 looked += q - p
-                for j in range(p, q):
-                    row = int(index.postings[j]) if key >= 0 else j
-                    if care != ZERO and (index.bits[row] & care) != need:
-                        continue
-                    x, y = index.lon[row], index.lat[row]
-                    if known == k and lower_bound(geographic, lon, lat, cosine, x, y, x, y) > h_most:
-                        continue
-                    if timed and (index.ts[row] < lo or index.ts[row] > hi):
-                        continue
-                    if listed and not rest_holds(index, plan, c, row):
-                        continue
-                    h = square(geographic, lon, lat, cosine, x, y)
-                    if h > h_most or (c > 0 and found_before(index, plan, c, row)):
-                        continue
-                    if n == out.shape[0]:
-                        n = compact(out, squares, n, h_most)
-                        if 2 * n > out.shape[0]:
-                            more, more_squares = np.empty(4 * n, np.int64), np.empty(4 * n, np.float64)
-                            more[:n], more_squares[:n] = out[:n], squares[:n]
-                            out, squares = more, more_squares
-                    out[n], squares[n] = row, h
-                    n += 1
-                    if known < k or h < best[0]:
-                        known = keep_smallest(best, known, h)
-                        if known == k:
-                            h_most = beyond(geographic, best[0])
+                while p < q:
+                    m = 0
+                    for j in range(p, min(p + AT_ONCE, q)):
+                        row = np.int64(index.postings[j]) if key >= 0 else j
+                        some[m] = row
+                        m += int(care == ZERO or (index.bits[row] & care) == need)
+                    for i in range(m):
+                        place[0, i], place[1, i] = index.lon[some[i]], index.lat[some[i]]
+                    p += AT_ONCE
+                    for i in range(m):
+                        row, x, y = some[i], place[0, i], place[1, i]
+                        if known == k and lower_bound(geographic, lon, lat, view.cosine, x, y, x, y) > h_most:
+                            continue
+                        if timed and (index.ts[row] < lo or index.ts[row] > hi):
+                            continue
+                        if listed and not rest_holds(index, plan, c, row):
+                            continue
+                        h = square(geographic, lon, lat, view.cosine, x, y)
+                        if h > h_most or (c > 0 and found_before(index, plan, c, row)):
+                            continue
+                        if n == out.shape[0]:
+                            n = compact(out, squares, n, h_most)
+                            if 2 * n > out.shape[0]:
+                                more, more_squares = np.empty(4 * n, np.int64), np.empty(4 * n, np.float64)
+                                more[:n], more_squares[:n] = out[:n], squares[:n]
+                                out, squares = more, more_squares
+                        out[n], squares[n] = row, h
+                        n += 1
+                        if known < k or h < best[0]:
+                            known = keep_smallest(best, known, h)
+                            if known == k:
+                                h_most = beyond(geographic, best[0])
                 continue
-            if used + 4 > pool.shape[0]:
-                more_pool = np.empty((2 * pool.shape[0], 8), np.int64)
-                more_pool[:used] = pool[:used]
-                pool = more_pool
-            if waiting + 4 > order.shape[0]:
-                more_order, more_heap = np.empty(2 * order.shape[0], np.float64), np.empty(2 * order.shape[0], np.int64)
-                more_order[:waiting], more_heap[:waiting] = order[:waiting], heap[:waiting]
-                order, heap = more_order, more_heap
+            if used + CELLS > pool.shape[0]:
+                pool, order, heap = with_more_room(pool, order, heap)
             size = np.int64(1) << (BITS - depth - 1)
             quarter = np.int64(1) << (2 * (BITS - depth - 1))
             end = pool[node, 5]
@@ -287,9 +331,7 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                 if begin_p < q:
                     x_cell = pool[node, 2] + size * (child & 1)
                     y_cell = pool[node, 3] + size * (child >> 1)
-                    x, y = west + x_cell * unit_x, south + y_cell * unit_y
-                    bound = lower_bound(geographic, lon, lat, cosine, x - slack_x, y - slack_y,
-                                        x + size * unit_x + slack_x, y + size * unit_y + slack_y)
+                    bound = cell_bound(view, x_cell, y_cell, size)
                     if bound <= h_most:
                         pool[used, 0], pool[used, 1], pool[used, 2], pool[used, 3] = depth + 1, from_key, x_cell, y_cell
                         pool[used, 4], pool[used, 5], pool[used, 6], pool[used, 7] = begin, end, begin_p, q
@@ -298,5 +340,4 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                         used += 1
                 end, q = begin, begin_p
     n = compact(out, squares, n, h_most)
-    rows, distance = measured(index, geographic, lon, lat, out[:n], k)
-    return rows, distance, looked
+    return measured(index, geographic, lon, lat, out[:n], k), looked

@@ -1,0 +1,1 @@
+"""What a nearest search has in hand: cells by their bound, the best so far."""
