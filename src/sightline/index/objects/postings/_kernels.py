@@ -4,8 +4,8 @@ Rows are ranks along a Z-order curve over the segment's own extent (31 bits per 
 ``directory[c]`` is the first row of cell ``c`` at level ``span[2]``; below, ``fine`` has the key bits down to level
 ``span[3]``. Postings of a term are ascending rows, so a rectangle, which is a few runs of rows, is a few runs of any
 term's postings. The 64 most frequent terms are the *head*: bit j of ``bits[row]`` says whether the row has term
-``heads[0, j]``. A head term that is in so many rows that its list would only repeat the rows has no postings: the rows
-are its list, and the bit tells.
+``heads[0, j]``. A head term that is in so many rows that its list would only repeat the rows has no postings but a
+plane, one bit per row: the rows are its list, and the bits tell.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from sightline.geo._kernels import quantise_one, spread
 from sightline.index.arrays import F64, I32, I64
+from sightline.index.objects.postings.planes._kernels import SPARE, append_set, keep_inside, planes_of
 from sightline.jit import kernel
 
 U32 = npt.NDArray[np.uint32]
@@ -44,8 +45,9 @@ class PostingsArrays(NamedTuple):
     postings: I32
     fine: U32  # [rows] key bits below the directory
     directory: I32  # [4 ** level + 1]
-    heads: I32  # [2, h] ascending term ids, and the rows that have each
+    heads: I32  # [3, h] ascending term ids, the rows that have each, its plane or -1
     bits: U64  # [rows]
+    planes: U64  # [terms without postings, words]
     extent: F64  # west, south, east, north of the rows
     span: I64  # earliest ts, latest ts, level of the directory, level of the finest key
 
@@ -344,6 +346,8 @@ def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) 
             words = (need | deny) != ZERO
             listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
             plain = not timed and not listed and c == 0
+            # Without a key, the rarest term has no postings, and neither has any other.
+            planes = planes_of(index.heads[2], need if plain and key < 0 and deny == ZERO else ZERO)
             # The rarer the term, the more rows a cell may have until its postings are worth a cut.
             few = FEW if key < 0 else FEW * rows_in_all // max(1, plan.length[c])
             count = cover(index, box, few, SPLIT, runs)
@@ -357,10 +361,14 @@ def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) 
                     b = end if b == rows_in_all else first_posting(index.postings, a, end, b)
                     p = b
                 looked += b - a
-                if n + b - a > out.shape[0]:
-                    larger = np.empty(max(2 * out.shape[0], n + b - a), np.int64)
+                if n + b - a + SPARE > out.shape[0]:
+                    larger = np.empty(max(2 * out.shape[0], n + b - a + SPARE), np.int64)
                     larger[:n] = out[:n]
                     out = larger
+                if planes.shape[0] > 0:
+                    start, n = n, append_set(index.planes, planes, a, b, out, n)
+                    n = n if inner else keep_inside(index.lon, index.lat, box, out, start, n)
+                    continue
                 if plain:
                     n = append_rows(index, a, b, key >= 0, need | deny, need, box, inner, out, n)
                     continue

@@ -5,7 +5,8 @@ a few runs of rows, hence a few runs of the rarest term's postings; rows of cell
 Around that:
 
 * *Head bits*: which of the 64 most frequent terms a row has, in one word; conjuncts with frequent terms rarely read a
-  list. Head terms in at least one row of ``PARAMS.dense`` have no postings at all: the rows are their list.
+  list. Head terms in at least one row of ``PARAMS.dense`` have no postings at all: the rows are their list, and a plane
+  of one bit per row says which.
 * *Prefix counts* of head terms along the curve, one line per ``BLOCK`` rows, and per block of rows the largest count of
   any other term. Together they answer most top-terms questions without reading a list (a summed-area table that
   follows the data: a uniform grid is coarse in cities and empty elsewhere).
@@ -34,6 +35,7 @@ from sightline.index.objects.postings import _kernels
 from sightline.index.objects.postings._kernels import PostingsArrays
 from sightline.index.objects.postings.building import _kernels as building
 from sightline.index.objects.postings.nearest import _kernels as nearest
+from sightline.index.objects.postings.planes._kernels import make_planes
 from sightline.index.objects.postings.top_terms import _kernels as counting
 from sightline.index.objects.postings.top_terms._kernels import TermTables
 from sightline.index.objects.top_terms import top_of
@@ -45,7 +47,7 @@ __all__ = ["PARAMS", "PostingsIndex", "PostingsParams"]
 
 _DTYPES = (
     np.float64, np.float64, np.int64, np.int32, np.int32, np.int32, np.int32, np.uint32, np.int32, np.int32, np.uint64,
-    np.float64, np.int64,
+    np.uint64, np.float64, np.int64,
 )  # fmt: skip
 _TABLE_DTYPES = (np.int32, np.int32, np.int32, np.int32)
 _EVERYTHING: Conjunct = ((), ())
@@ -98,11 +100,15 @@ class PostingsIndex:
         offsets, ids = building.gather_lists(frozen(order, np.int64), frozen(terms.offsets, np.int64),
                                              frozen(terms.ids, np.int32))
         postings, bits = building.invert(frozen(offsets, np.int32), frozen(ids, np.int32), starts, bit_of)
+        planed = np.flatnonzero(~listed[heads])
+        plane = np.full(heads.size, -1, np.int32)
+        plane[planed] = np.arange(planed.size)
+        planes = make_planes(frozen(bits, np.uint64), frozen(planed, np.int32))
         prefix = building.prefix_counts(frozen(bits, np.uint64), heads.size, counting.BLOCK)
         small, large = building.tail_maxima(starts, frozen(postings, np.int32), bit_of, n)
         built = PostingsArrays(
             lon[order], lat[order], objects.ts[order], offsets, ids, starts, postings, fine, directory,
-            np.stack([heads.astype(np.int32), frequency[heads]]), bits, extent,
+            np.stack([heads.astype(np.int32), frequency[heads], plane]), bits, planes, extent,
             np.array([objects.ts.min(), objects.ts.max(), level, deep], np.int64))
         tables = TermTables(prefix, small, large, _runners(frequency, bit_of < 0, PARAMS.runners))
         return order, built._asdict() | {f"tables_{name}": array for name, array in tables._asdict().items()}

@@ -1,0 +1,1 @@
+"""Rows of frequent terms as bits along the curve."""
