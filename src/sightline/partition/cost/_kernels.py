@@ -1,0 +1,135 @@
+"""Cost formulas that run inside other kernels, and the loops the array forms need."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.index.arrays import F64, I32, I64
+from sightline.jit import kernel
+
+#: Query types, in the order of every array of six.
+SRQ, SKQ, STQ, CRQ, CKQ, CTQ = 0, 1, 2, 3, 4, 5
+
+#: Term or object numbers: int32 or int64.
+Numbers = npt.NDArray[np.integer[Any]]
+
+
+class CostModel(NamedTuple):
+    """What SSTD's Equation 2 needs besides the partition itself; all arrays are read-only float64."""
+
+    types: F64  # [6] Pr(srq), Pr(skq), Pr(stq), Pr(crq), Pr(ckq), Pr(ctq)
+    srq_lengths: F64  # [l] Pr(|q.phi| = l) of SRQs, from l = 0
+    skq_lengths: F64  # [l] the same of SKQs
+    lifetimes: F64  # [3] mean lifetime of CRQs, CKQs, CTQs in seconds: sum over T of Pr(q.tau = T) T
+
+
+@kernel
+def covered(h: float, lengths: F64) -> float:
+    """Equation 1: the chance that a query's keywords are all in a list of mass ``h``, sum over l of Pr(l) h^l."""
+    total = 0.0
+    for l in range(len(lengths) - 1, -1, -1):  # noqa: E741 (the paper's letter)
+        total = total * h + lengths[l]
+    return total
+
+
+@kernel
+def workload(model: CostModel, p: F64, objects: float, rate: float, h_srq: float, h_skq: float) -> float:
+    """Equation 2: expected objects visited in a partition by a random query.
+
+    ``p[6]`` are the probabilities that a query of each type overlaps the partition (its search region, for kNN),
+    ``objects`` is |O|, ``rate`` E_P in objects per second, ``h_srq`` and ``h_skq`` the masses of the keyword list.
+    """
+    visited = model.types[SRQ] * p[SRQ] * covered(h_srq, model.srq_lengths)
+    visited += model.types[SKQ] * p[SKQ] * covered(h_skq, model.skq_lengths)
+    visited += model.types[STQ] * p[STQ]
+    checked = model.types[CRQ] * p[CRQ] * model.lifetimes[0]
+    checked += model.types[CKQ] * p[CKQ] * model.lifetimes[1]
+    checked += model.types[CTQ] * p[CTQ] * model.lifetimes[2]
+    return float(visited * objects + checked * rate)
+
+
+@kernel
+def added_mass(listed: npt.NDArray[np.bool_], terms: Numbers, mass: F64) -> float:
+    """How much a keyword list's H rises by an object: the masses of its terms that are not listed yet (SSTD 4.1.2).
+
+    ``terms`` are distinct numbers; those below 0 (no query asks for them) weigh nothing.
+    """
+    rise = 0.0
+    for term in terms:
+        if term >= 0 and not listed[term]:
+            rise += mass[term]
+    return rise
+
+
+@kernel
+def workloads(model: CostModel, p: F64, objects: F64, rates: F64, h_srq: F64, h_skq: F64) -> F64:
+    """:func:`workload` of n partitions; ``p`` is [n, 6], the others [n]."""
+    out = np.empty(len(objects), np.float64)
+    for i in range(len(objects)):
+        out[i] = workload(model, p[i], objects[i], rates[i], h_srq[i], h_skq[i])
+    return out
+
+
+@kernel
+def candidates_checked(
+    lon: F64, lat: F64, offsets: I64, ids: I32, starts: I64, posted: I32, box: F64, wild: I32
+) -> I64:
+    """q_l of Tornado's Equation 1: per object, the queries posted under one of its terms whose box holds its place.
+
+    ``posted[starts[t] : starts[t + 1]]`` are the boxes posted under term t; ``wild`` are looked at by every object.
+    """
+    out = np.zeros(len(lon), np.int64)
+    for i in range(len(lon)):
+        x, y = lon[i], lat[i]
+        for e in range(offsets[i], offsets[i + 1] + 1):
+            if e < offsets[i + 1]:
+                first, last = starts[ids[e]], starts[ids[e] + 1]
+            else:
+                first, last = np.int64(0), np.int64(len(wild))
+            for j in range(first, last):
+                b = posted[j] if e < offsets[i + 1] else wild[j]
+                if box[b, 0] <= x <= box[b, 2] and box[b, 1] <= y <= box[b, 3]:
+                    out[i] += 1
+    return out
+
+
+@kernel
+def count_within(lon: F64, lat: F64, boxes: F64) -> I64:
+    """|O_R| of each closed box (DkM-SKS Equation 2)."""
+    out = np.zeros(len(boxes), np.int64)
+    for r in range(len(boxes)):
+        west, south, east, north = boxes[r, 0], boxes[r, 1], boxes[r, 2], boxes[r, 3]
+        for i in range(len(lon)):
+            if west <= lon[i] <= east and south <= lat[i] <= north:
+                out[r] += 1
+    return out
+
+
+@kernel
+def count_terms_within(lon: F64, lat: F64, offsets: I64, ids: I32, box: F64, terms: int) -> I64:
+    """|O_{R, lambda}| of every term, for one closed box (DkM-SKS Equation 4)."""
+    out = np.zeros(terms, np.int64)
+    for i in range(len(lon)):
+        if box[0] <= lon[i] <= box[2] and box[1] <= lat[i] <= box[3]:
+            for e in range(offsets[i], offsets[i + 1]):
+                out[ids[e]] += 1
+    return out
+
+
+@kernel
+def most_overlapping(rectangles: F64, boxes: F64) -> I32:
+    """Equation 7 of DkM-SKS: the rectangle that shares most area with each box; ties by touching, then by number."""
+    out = np.zeros(len(boxes), np.int32)
+    for b in range(len(boxes)):
+        best, touched = -1.0, False
+        for r in range(len(rectangles)):
+            width = min(rectangles[r, 2], boxes[b, 2]) - max(rectangles[r, 0], boxes[b, 0])
+            height = min(rectangles[r, 3], boxes[b, 3]) - max(rectangles[r, 1], boxes[b, 1])
+            touches = width >= 0.0 and height >= 0.0
+            area = width * height if touches else 0.0
+            if area > best or (area == best and touches and not touched):
+                out[b], best, touched = r, area, touches
+    return out

@@ -1,0 +1,227 @@
+"""Query distribution statistics (SSTD 4.1.1, Figure 5): the quadtree J."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.index.arrays import F64, I32
+from sightline.index.protocol import NO_BOUND, ObjectColumns
+from sightline.index.standing.block import KIND_NEAREST, QueryBlock
+from sightline.model.space import Space
+from sightline.partition.cost.sstd import CRQ, SKQ, SRQ, STQ, CostModel, cost_model
+from sightline.partition.history import History
+from sightline.partition.statistics.keywords import KeywordMasses
+from sightline.partition.statistics.pyramid import Pyramid
+from sightline.partition.statistics.reach import nearest_reach
+from sightline.partition.statistics.tally import BINS, LONGEST, UNBOUNDED, Tally, dense, queries_of
+
+__all__ = ["TYPES", "Statistics", "StatisticsParams"]
+
+#: Query types, in the order of every array of six.
+TYPES = ("srq", "skq", "stq", "crq", "ckq", "ctq")
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsParams:
+    """Sizes of the statistics; none is given in the paper."""
+
+    levels: int = 7  # cells of the last level are 1/128 of the space wide
+    terms: int = 65_536  # keywords kept of M_srq and M_skq
+    sample: int = 2_000  # nearest queries evaluated per call
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Decayed counts of queries and objects per cell of a pyramid; see :class:`Pyramid` for the numbers of cells.
+
+    Notes
+    -----
+    Ours, where the paper is silent or at odds with itself. *Rates*: ``objects`` is a count over ``span_s`` seconds, and
+    E_obj their ratio; both decay together. A span of 0 counts as a second. *Lifetimes* without an end count as the
+    span, or as the longest lifetime with an end if that is longer: over such a lifetime a query checks as many objects
+    as the history has, which is the scale of |O| in the costs of snapshot queries. *No queries at all*: one STQ is
+    assumed everywhere, so that costs are numbers of objects.
+    """
+
+    space: Space
+    params: StatisticsParams
+    weights: F64  # [6, cells] queries that overlap a cell
+    objects: F64  # [cells]
+    span_s: float
+    keywords: KeywordMasses
+    lengths: F64  # [6, LONGEST + 1] queries by number of keywords
+    durations: F64  # [6, BINS] queries by duration
+    seconds: F64  # [6, BINS] the sum of those durations
+
+    @property
+    def pyramid(self) -> Pyramid:
+        """The cells."""
+        return Pyramid(self.space.bounds, self.params.levels)
+
+    @classmethod
+    def empty(cls, space: Space, params: StatisticsParams | None = None) -> Statistics:
+        """Before anything was seen."""
+        sizes = params or StatisticsParams()
+        cells = Pyramid(space.bounds, sizes.levels).cells
+        return cls(
+            space, sizes, np.zeros((6, cells)), np.zeros(cells), 0.0, KeywordMasses.empty(),
+            np.zeros((6, LONGEST + 1)), np.zeros((6, BINS)), np.zeros((6, BINS)),
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, history: History, space: Space, params: StatisticsParams | None = None) -> Statistics:
+        """From historical queries and objects."""
+        made = cls.empty(space, params).with_objects(history.objects, history.span_us)
+        made = made.added(history.standing, asked=False, objects=history.objects)
+        return made.added(history.asked, asked=True, objects=history.objects)
+
+    # What has been seen since.
+
+    def with_objects(self, objects: ObjectColumns, span_us: int) -> Statistics:
+        """With the objects that came in so many microseconds more."""
+        counts = self.objects + self.pyramid.points(objects.lon, objects.lat)
+        return replace(self, objects=counts, span_s=self.span_s + span_us / 1e6)
+
+    def added(
+        self, block: QueryBlock, *, asked: bool, objects: ObjectColumns | None = None,
+        reach_mm: npt.ArrayLike | None = None,
+    ) -> Statistics:  # fmt: skip
+        """With the queries of a block: snapshot ones if they were ``asked``, else continuous.
+
+        Nearest queries are evaluated on ``objects``, or their k-th distance is given (``reach_mm``, one per query of
+        the block); with neither they count where they stand only. Of many, an even sample is evaluated and its
+        counts are raised to the number of all.
+        """
+        if not len(block):
+            return self
+        tally = Tally(self.space, self.params.levels)
+        tally.describe(queries_of([block]), self.params.terms, asked=asked)
+        near = np.flatnonzero(block.kind == KIND_NEAREST)
+        located, scale = block, 1.0
+        if objects is not None and reach_mm is None and near.size:
+            picked = near
+            if near.size > self.params.sample:
+                picked = near[np.arange(self.params.sample) * near.size // self.params.sample]
+            located = block.take(np.union1d(np.flatnonzero(block.kind != KIND_NEAREST), picked))
+            scale = near.size / picked.size
+            mine = np.flatnonzero(located.kind == KIND_NEAREST)
+            reach = np.full(len(located), NO_BOUND, np.int64)
+            reach[mine] = nearest_reach(located.take(mine), objects, self.space)
+            reach_mm = reach
+        tally.locate(queries_of([located]), reach_mm, asked=asked)
+        weights = tally.overlaps()
+        weights[SKQ if asked else SKQ + CRQ] *= scale
+        return self._plus(weights, tally.lengths, tally.durations, tally.seconds, tally.keywords)
+
+    def with_searches(self, counts: Mapping[str, Any]) -> Statistics:
+        """With what :meth:`SearchCounts.take` gave."""
+        if counts["levels"] != self.params.levels or counts["bounds"] != list(self.space.bounds):
+            raise ValueError(f"searches were counted in other cells: levels {counts['levels']}, {counts['bounds']}")
+        weights, lengths, durations, seconds = (
+            dense(counts[name]) for name in ("weights", "lengths", "durations", "seconds")
+        )
+        hashes, srq, skq = counts["terms"]
+        keywords = KeywordMasses.of(hashes, [srq, skq])
+        keywords = replace(keywords, rest=np.asarray(counts["rest"], np.float64))
+        return self._plus(weights, lengths, durations, seconds, keywords)
+
+    def _plus(self, weights: F64, lengths: F64, durations: F64, seconds: F64, keywords: KeywordMasses) -> Statistics:
+        return replace(
+            self, weights=self.weights + weights, lengths=self.lengths + lengths,
+            durations=self.durations + durations, seconds=self.seconds + seconds,
+            keywords=self.keywords.merged(keywords, self.params.terms),
+        )  # fmt: skip
+
+    def decayed(self, factor: float) -> Statistics:
+        """Everything counts ``factor`` times as much; probabilities and rates stay until something is added."""
+        return replace(
+            self, weights=self.weights * factor, objects=self.objects * factor, span_s=self.span_s * factor,
+            keywords=self.keywords.scaled(factor), lengths=self.lengths * factor, durations=self.durations * factor,
+            seconds=self.seconds * factor,
+        )  # fmt: skip
+
+    def merged(self, other: Statistics) -> Statistics:
+        """The counts of both, of one space and as many levels."""
+        if self.space != other.space or self.params.levels != other.params.levels:
+            raise ValueError("statistics of different spaces or levels do not add up")
+        both = replace(self, objects=self.objects + other.objects, span_s=self.span_s + other.span_s)
+        return both._plus(other.weights, other.lengths, other.durations, other.seconds, other.keywords)
+
+    # What the cost model asks.
+
+    def covering(self, boxes: npt.ArrayLike) -> I32:
+        """The smallest cell of J that covers each box [n, 4]."""
+        return self.pyramid.covering(boxes)
+
+    def probabilities(self, cells: npt.ArrayLike) -> F64:
+        """p_srq, ..., p_ctq: the chance that a query of each type overlaps each cell, [n, 6]."""
+        totals = self.weights[:, 0]
+        if not totals.any():
+            return np.tile(self.types, (np.size(cells), 1))
+        counts = self.weights[:, np.asarray(cells, np.int64).reshape(-1)]
+        return (counts / np.where(totals > 0, totals, 1.0)[:, None]).T.copy()
+
+    @property
+    def types(self) -> F64:
+        """Pr(srq), ..., Pr(ctq)."""
+        return _shares(self.weights[:, 0], STQ)
+
+    def rates(self, cells: npt.ArrayLike) -> F64:
+        """E_obj: objects a second that arrive at each cell."""
+        return self.objects[np.asarray(cells, np.int64).reshape(-1)] / (self.span_s or 1.0)
+
+    @property
+    def lifetimes(self) -> F64:
+        """Mean duration of each type in seconds, [6]; 0 for types without queries."""
+        finite = self.durations[CRQ:, :UNBOUNDED].sum(axis=0)
+        longest = 0.0
+        if finite.any():
+            last = int(np.flatnonzero(finite)[-1])
+            longest = float(self.seconds[CRQ:, last].sum() / finite[last])
+        total: F64 = self.seconds.sum(axis=1) + self.durations[:, UNBOUNDED] * max(self.span_s or 1.0, longest)
+        queries = self.durations.sum(axis=1)
+        means: F64 = total / np.where(queries > 0, queries, 1.0)
+        return means
+
+    def length_chances(self, kind: int) -> F64:
+        """Pr(|q.phi| = l) of a type, l from 0 to LONGEST; a type without queries has no keywords."""
+        return _shares(self.lengths[kind], 0)
+
+    def cost_model(self) -> CostModel:
+        """What Equation 2 needs besides the partition."""
+        return cost_model(self.types, self.length_chances(SRQ), self.length_chances(SKQ), self.lifetimes[CRQ:])
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Named flat arrays for a file."""
+        sizes = [self.params.levels, self.params.terms, self.params.sample, int(self.space.is_geographic)]
+        plain = {name: getattr(self, name) for name in ("weights", "objects", "lengths", "durations", "seconds")}
+        place = {"bounds": np.asarray(self.space.bounds, np.float64), "span_s": np.array([self.span_s])}
+        return {**plain, **place, "sizes": np.array(sizes, np.int64), **self.keywords.to_arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Statistics:
+        """Inverse of :meth:`to_arrays`; the arrays may be read-only."""
+        levels, terms, sample, geographic = arrays["sizes"].tolist()
+        space = Space.geographic() if geographic else Space.planar(arrays["bounds"].tolist())
+        plain = {
+            name: np.asarray(arrays[name], np.float64)
+            for name in ("weights", "objects", "lengths", "durations", "seconds")
+        }
+        params = StatisticsParams(levels, terms, sample)
+        return cls(
+            space=space, params=params, span_s=float(arrays["span_s"][0]), keywords=KeywordMasses.from_arrays(arrays),
+            **plain,
+        )  # fmt: skip
+
+
+def _shares(counts: F64, otherwise: int) -> F64:
+    """Counts as probabilities; without any, all of it lies with one of them."""
+    shares: F64 = counts / (counts.sum() or 1.0)
+    if not counts.any():
+        shares[otherwise] = 1.0
+    return shares
