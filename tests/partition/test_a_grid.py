@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline as sl
+from sightline.index.arrays import frozen
 from sightline.partition.a_grid import AGridParams, AGridRouting
-from sightline.partition.a_grid.cost import candidates, cell_costs, partition_cost, prefix_sums, worst_cost
-from sightline.partition.a_grid.decompose import Split, aggregates, best_split, decomposed
+from sightline.partition.a_grid.checks import queries_checked
+from sightline.partition.a_grid.decompose import Split, best_split, decomposed
+from sightline.partition.cost.tornado import SummedCosts
 from sightline.partition.tiles._kernels import dominant_cell, neighbour_search, visited_leaves
 from sightline.partition.tiles.routing import painted
 from sightline.text.dictionary import TermDictionary
-from tests.partition.tilings import (
-    GLOBE,
-    SPACE_NAMES,
-    SPACES,
-    assert_complete,
-    assert_mapped_alike,
-    assert_tiles,
-    block_of,
-    config_of,
-    crowd,
-    history_of,
-    objects_at,
-)
-
-SMALL = AGridParams(side=32)
+from tests.partition import tilings
+from tests.partition.tilings import GLOBE, block_of, crowd, history_of, objects_at
 
 
 def search(cells, spans, rows, columns):
     """Leaves in the order of their discovery, and pops."""
-    spans = np.array(spans, np.int32)
+    spans = frozen(spans, np.int32)
     found, stack = np.empty(len(spans), np.int32), np.empty((len(spans) + 2, 2), np.int32)
     seen = np.full(len(spans), -1, np.int64)
-    raster = painted(spans, rows, columns)
-    count, pops = neighbour_search(np.array(cells, np.int32), raster, spans, seen, 0, stack, found)
+    raster = frozen(painted(spans, rows, columns), np.int32)
+    count, pops = neighbour_search(frozen(cells, np.int32), raster, spans, seen, 0, stack, found)
     return found[:count].tolist(), pops
 
 
@@ -50,12 +38,12 @@ def test_the_figure():
     found, pops = search(RANGE, FIGURE, 7, 7)
     assert "".join("ABCDEF"[leaf] for leaf in found) == "ABCDEF"
     assert pops == 13
-    dominant = {"ABCDEF"[i]: dominant_cell(np.array(s), np.array(RANGE)) for i, s in enumerate(FIGURE)}
+    dominant = {"ABCDEF"[i]: dominant_cell(frozen(s, np.int32), frozen(RANGE, np.int32)) for i, s in enumerate(FIGURE)}
     assert dominant == {"A": (2, 5), "B": (4, 5), "F": (2, 1), "C": (4, 3), "D": (5, 3), "E": (5, 2)}
 
 
 @st.composite
-def tilings(draw, side=12):
+def random_tilings(draw, side=12):
     """Random tilings by rectangles: cuts, and pinwheels that no sequence of cuts makes."""
     todo, done = [(0, 0, side - 1, side - 1)], []
     while todo:
@@ -84,7 +72,7 @@ def tilings(draw, side=12):
     return done
 
 
-@given(tilings(), st.tuples(*[st.integers(0, 11)] * 4))
+@given(random_tilings(), st.tuples(*[st.integers(0, 11)] * 4))
 def test_every_leaf_of_a_range_in_at_most_two_pops_each(spans, corners):
     cells = (*np.minimum(corners[:2], corners[2:]).tolist(), *np.maximum(corners[:2], corners[2:]).tolist())
     found, pops = search(cells, spans, 12, 12)
@@ -99,9 +87,9 @@ def test_every_leaf_of_a_range_in_at_most_two_pops_each(spans, corners):
 
 def test_pieces_of_a_query_are_searched_apart():
     """A strip above two leaves: the second range starts in the strip that the first has met, and must go on."""
-    spans = np.array([(0, 1, 3, 1), (0, 0, 1, 0), (2, 0, 3, 0)], np.int32)
-    cells = np.array([(3, 0, 3, 1), (0, 0, 0, 1), (3, 0, 3, 0)], np.int32)
-    query, leaf, pops = visited_leaves(np.array([4, 4, 5], np.int32), cells, painted(spans, 2, 4), spans)
+    spans = frozen([(0, 1, 3, 1), (0, 0, 1, 0), (2, 0, 3, 0)], np.int32)
+    cells, raster = frozen([(3, 0, 3, 1), (0, 0, 0, 1), (3, 0, 3, 0)], np.int32), frozen(painted(spans, 2, 4), np.int32)
+    query, leaf, pops = visited_leaves(frozen([4, 4, 5], np.int32), cells, raster, spans)
     assert list(zip(query.tolist(), leaf.tolist(), strict=True)) == [(4, 0), (4, 1), (4, 2), (5, 2)]
     assert pops == 5 + 5 + 3
 
@@ -119,32 +107,17 @@ def costs_of(cells, rows=5, columns=5):
     costs = np.zeros((rows, columns), np.int64)
     for (column, row), cost in cells.items():
         costs[row, column] = cost
-    return prefix_sums(costs)
+    return SummedCosts.of(costs)
 
 
 def test_the_split_of_figure_5():
     sums = costs_of({(2, 3): 1, (4, 2): 2, (4, 4): 1})
-    columns, rows = aggregates(sums, (0, 0, 4, 4))
+    columns, rows = sums.columns(sums.whole), sums.rows(sums.whole)
     assert columns.tolist() == [0, 0, 1, 0, 3]
     assert rows.tolist() == [0, 0, 2, 1, 1]
     assert best_split(columns, rows) == Split(vertical=False, at=3, difference=0)
     assert best_split(columns, rows[:1]) == Split(vertical=True, at=3, difference=2)  # the best vertical one
     assert decomposed(sums, 2).tolist() == [[0, 0, 4, 2], [0, 3, 4, 4]]
-
-
-def test_costs_by_hand():
-    """Eq. 1: objects 0 and 2 share a cell; Eq. 2: rectangles; Eq. 3: the worst."""
-    bounds = np.array([0.0, 0.0, 4.0, 4.0])
-    checked = np.array([3, 1, 4, 5])
-    costs = cell_costs(np.array([0.5, 3.9, 0.9, 4.0]), np.array([2.0, 0.0, 2.5, 4.0]), checked, bounds, 4)
-    assert costs.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [7, 0, 0, 0], [0, 0, 0, 5]]
-    sums = prefix_sums(costs)
-    assert partition_cost(sums, (0, 0, 3, 3)) == 13
-    assert partition_cost(sums, (0, 0, 2, 3)) == 7
-    assert partition_cost(sums, (3, 1, 3, 3)) == 5
-    assert partition_cost(sums, (1, 1, 2, 2)) == 0
-    assert worst_cost(np.array([7, 1, 5])) == 7
-    assert worst_cost(np.array([], np.int64)) == 0
 
 
 rasters = st.integers(1, 6).flatmap(
@@ -172,7 +145,7 @@ def test_no_split_has_a_lower_maximum(raster):
 def test_decompositions_tile_the_grid(raster, wanted):
     costs = np.array(raster, np.int64)
     rows, columns = costs.shape
-    spans = decomposed(prefix_sums(costs), wanted)
+    spans = decomposed(SummedCosts.of(costs), wanted)
     assert len(spans) == min(wanted, rows * columns)  # a single cell is put aside, the others are cut
     assert sum((r - le + 1) * (t - b + 1) for le, b, r, t in spans.tolist()) == rows * columns
     assert (painted(spans, rows, columns) >= 0).all()
@@ -183,22 +156,22 @@ def test_decompositions_tile_the_grid(raster, wanted):
 
 def test_the_costliest_is_cut_first():
     """6 | 4 + 4: left is one cell, so the right is cut though it costs less than 8 together."""
-    sums = prefix_sums(np.array([[6, 4, 4]], np.int64))
+    sums = SummedCosts.of(np.array([[6, 4, 4]], np.int64))
     assert decomposed(sums, 2).tolist() == [[0, 0, 0, 0], [1, 0, 2, 0]]
     assert decomposed(sums, 3).tolist() == [[0, 0, 0, 0], [1, 0, 1, 0], [2, 0, 2, 0]]
-    sums = prefix_sums(np.array([[9, 0, 0, 0, 1, 1]], np.int64))  # nothing is gained by cutting the 9 from the 0
+    sums = SummedCosts.of(np.array([[9, 0, 0, 0, 1, 1]], np.int64))  # nothing is gained by cutting the 9 from the 0
     assert decomposed(sums, 3).tolist()[-1] == [5, 0, 5, 0]
 
 
 def test_the_start_is_even():
-    assert decomposed(np.zeros((9, 9), np.int64), 4).tolist() == [
+    assert decomposed(SummedCosts.nothing(8, 8), 4).tolist() == [
         [0, 0, 3, 3], [4, 0, 7, 3], [0, 4, 3, 7], [4, 4, 7, 7],
     ]  # fmt: skip
     routing = AGridRouting.start(GLOBE, 16)
     assert routing.leaf_worker.tolist() == list(range(16))
     assert np.bincount(routing.raster.ravel()).tolist() == [62_500] * 16
-    assert_tiles(routing)
-    assert_complete(routing)
+    tilings.assert_tiles(routing)
+    tilings.assert_complete(routing)
 
 
 def naive_candidates(objects, queries, seed):
@@ -255,8 +228,8 @@ def test_candidates_are_what_a_pyramid_checks(objects, queries):
         plane,
     )
     columns = objects_at([place for place, _ in objects], [" ".join(words) for _, words in objects], plane)
-    found = candidates(columns, block, np.array(plane.bounds))
-    assert found.tolist() == naive_candidates(objects, queries, config_of(plane).seed)
+    found = queries_checked(columns, block, np.array(plane.bounds))
+    assert found.tolist() == naive_candidates(objects, queries, tilings.config_of(plane).seed)
 
 
 def test_all_kinds_are_candidates():
@@ -267,7 +240,7 @@ def test_all_kinds_are_candidates():
         sl.RangeQuery("", sl.Box(-180, -90, 180, 90)),
         sl.RangeQuery("boat", sl.Box(-180, -90, 180, 90)),
     ]
-    found = candidates(objects_at([(0, 0), (1, 1)], ["flood", ""]), block_of(queries), np.array(GLOBE.bounds))
+    found = queries_checked(objects_at([(0, 0), (1, 1)], ["flood", ""]), block_of(queries), np.array(GLOBE.bounds))
     assert found.tolist() == [3, 2]
 
 
@@ -276,14 +249,13 @@ def test_a_fit_evens_out_the_costs():
     places = crowd(4_000)
     queries = [sl.RangeQuery("flood", sl.Box(x, y, x + 2, y + 2)) for x, y in places[:200] - 1]
     history = history_of(places, queries)
-    checked = candidates(history.objects, history.standing, np.array(GLOBE.bounds))
+    checked = queries_checked(history.objects, history.standing, np.array(GLOBE.bounds))
     alpha = {}
     for routing in (AGridRouting.start(GLOBE, 8), AGridRouting.fitted(history, GLOBE, 8)):
         costs = np.bincount(routing.route_objects(history.objects).owner, checked, 8)
         alpha[len(alpha)] = costs.max() / costs.mean()
-        assert_tiles(routing)
-        assert_complete(routing)
-        assert_mapped_alike(routing, places[:50])
+        tilings.assert_tiles(routing)
+        tilings.assert_complete(routing)
     assert alpha[0] > 4
     assert alpha[1] < 1.5
 
@@ -306,29 +278,8 @@ def test_more_leaves_than_workers_are_dealt_by_cost():
     assert sums.tolist() == [22, 22, 22]
 
 
-@pytest.mark.parametrize(
-    "places", [[], [(5, 5)], [(5, 5)] * 100, [(180, 90)] * 3 + [(-180, -90)], [(0.0, 0), (-0.0, 0)]]
-)
-@pytest.mark.parametrize("workers", [1, 3, 100])
-def test_few_places(places, workers):
-    routing = AGridRouting.fitted(history_of(places), GLOBE, workers, SMALL)
-    assert routing.leaf_worker.tolist() == list(range(workers))
-    assert_tiles(routing)
-    assert_complete(routing)
-
-
 def test_more_workers_than_cells():
     routing = AGridRouting.fitted(history_of(crowd(100)), GLOBE, 9, AGridParams(side=2))
     assert routing.leaf_worker.tolist() == [0, 1, 2, 3]
-    assert_complete(routing)
+    tilings.assert_complete(routing)
     assert AGridRouting.start(GLOBE, 3, AGridParams(side=1)).spans.tolist() == [[0, 0, 0, 0]]
-
-
-@pytest.mark.parametrize("space", SPACES, ids=SPACE_NAMES)
-def test_any_space(space):
-    for routing in (
-        AGridRouting.start(space, 7),
-        AGridRouting.fitted(history_of(crowd(200, space), space=space), space, 7, SMALL),
-    ):
-        assert_tiles(routing)
-        assert_complete(routing)

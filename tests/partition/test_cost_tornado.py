@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.partition.cost import tornado
+from sightline.index.arrays import frozen
+from sightline.partition._kernels import cells_of
+from sightline.partition.cost.tornado import SummedCosts, cell_costs, largest_cost
 
 
-def test_equations_by_hand():
-    """Figure 5(b): one query checked at (2, 3), two at (4, 2), one at (4, 4)."""
-    cells = [3 * 5 + 2, 2 * 5 + 4, 4 * 5 + 4]
-    costs = tornado.cell_costs(cells, [1, 2, 1], 25).reshape(5, 5)
+def test_equations_of_figure_5():
+    """One query checked at (2, 3), two at (4, 2), one at (4, 4)."""
+    costs = cell_costs([3 * 5 + 2, 2 * 5 + 4, 4 * 5 + 4], [1, 2, 1], 5, 5)
     assert costs.sum() == 4
-    sums = tornado.SummedCosts.of(costs)
-    columns, rows = sums.columns(0, 0, 4, 4), sums.rows(0, 0, 4, 4)
+    sums = SummedCosts.of(costs)
+    columns, rows = sums.columns(sums.whole), sums.rows(sums.whole)
     assert columns.tolist() == [0, 0, 1, 0, 3]
     assert rows.tolist() == [0, 0, 2, 1, 1]
     assert min(abs(2 * rows[:i].sum() - 4) for i in range(1, 5)) == 0  # between rows 2 and 3
     assert min(abs(2 * columns[:i].sum() - 4) for i in range(1, 5)) == 2
-    assert tornado.partition_cost(costs, 2, 2, 4, 3) == sums.cost(2, 2, 4, 3) == 3
-    assert tornado.largest_cost([3, 1]) == 3
-    assert tornado.largest_cost([]) == 0
+    assert sums.cost((2, 2, 4, 3)) == 3
 
 
-def test_objects_of_one_cell_add_up():
-    assert tornado.cell_costs([1, 1, 0], [2, 3, 4], 3).tolist() == [4, 5, 0]
-    assert tornado.cell_costs(np.zeros(0, np.int64), [], 2).tolist() == [0, 0]
+def test_costs_by_hand():
+    """Eq. 1: objects 0 and 2 share a cell; Eq. 2: rectangles; Eq. 3: the costliest, also of several decompositions."""
+    lon, lat = frozen([0.5, 3.9, 0.9, 4.0], np.float64), frozen([2.0, 0.0, 2.5, 4.0], np.float64)
+    cell = cells_of(lon, lat, frozen([0.0, 0.0, 4.0, 4.0], np.float64), 4)
+    costs = cell_costs(cell, [3, 1, 4, 5], 4, 4)
+    assert costs.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [7, 0, 0, 0], [0, 0, 0, 5]]
+    sums = SummedCosts.of(costs)
+    assert sums.cost(sums.whole) == 13
+    assert sums.cost((0, 0, 2, 3)) == 7
+    assert sums.cost((3, 1, 3, 3)) == 5
+    assert sums.cost((1, 1, 2, 2)) == 0
+    assert largest_cost([7, 1, 5]) == 7
+    assert largest_cost([]) == 0
+    assert largest_cost([[7, 1, 5], [6, 2, 8]]).tolist() == [7, 2, 8]
+
+
+def test_cells_without_objects_cost_nothing():
+    assert cell_costs([1, 1, 0], [2, 3, 4], 1, 3).tolist() == [[4, 5, 0]]
+    assert cell_costs([], [], 2, 1).tolist() == [[0], [0]]
+    nothing = SummedCosts.nothing(2, 3)
+    assert nothing.whole == (0, 0, 2, 1)
+    assert nothing.cost(nothing.whole) == 0
 
 
 @given(st.data())
@@ -38,30 +55,7 @@ def test_rectangles_against_the_sum_of_their_cells(data):
     x0, y0 = data.draw(st.integers(0, width - 1)), data.draw(st.integers(0, height - 1))
     x1, y1 = data.draw(st.integers(x0, width - 1)), data.draw(st.integers(y0, height - 1))
     expected = sum(int(costs[y, x]) for y in range(y0, y1 + 1) for x in range(x0, x1 + 1))
-    sums = tornado.SummedCosts.of(costs)
-    assert sums.cost(x0, y0, x1, y1) == tornado.partition_cost(costs, x0, y0, x1, y1) == expected
-    assert sums.columns(x0, y0, x1, y1).tolist() == costs[y0 : y1 + 1, x0 : x1 + 1].sum(0).tolist()
-    assert sums.rows(x0, y0, x1, y1).tolist() == costs[y0 : y1 + 1, x0 : x1 + 1].sum(1).tolist()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_candidates_are_counted_by_term_and_place(seed):
-    rng = np.random.default_rng(seed)
-    objects = [sorted(rng.choice(6, rng.integers(0, 4), replace=False).tolist()) for _ in range(20)]
-    lon, lat = rng.integers(0, 5, 20) * 1.0, rng.integers(0, 5, 20) * 1.0
-    corner = rng.integers(0, 5, (15, 2)) * 1.0
-    boxes = np.concatenate([corner, corner + rng.integers(0, 3, (15, 2))], axis=1)
-    keys = rng.integers(-1, 6, 15)  # -1: looked at by every object
-    expected = [
-        sum(
-            (keys[q] < 0 or keys[q] in terms) and bool(w <= lon[i] <= e and s <= lat[i] <= n)
-            for q, (w, s, e, n) in enumerate(boxes)
-        )
-        for i, terms in enumerate(objects)
-    ]
-    posted = [q for t in range(6) for q in np.flatnonzero(keys == t).tolist()]
-    starts = np.cumsum([0] + [int((keys == t).sum()) for t in range(6)])
-    offsets = np.cumsum([0] + [len(terms) for terms in objects])
-    ids = np.array([term for terms in objects for term in terms], np.int32)
-    found = tornado.checked(lon, lat, offsets, ids, starts, posted, boxes, np.flatnonzero(keys < 0))
-    assert found.tolist() == expected
+    sums, span = SummedCosts.of(costs), (x0, y0, x1, y1)
+    assert sums.cost(span) == expected
+    assert sums.columns(span).tolist() == costs[y0 : y1 + 1, x0 : x1 + 1].sum(0).tolist()
+    assert sums.rows(span).tolist() == costs[y0 : y1 + 1, x0 : x1 + 1].sum(1).tolist()

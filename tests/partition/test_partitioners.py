@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sightline as sl
 from sightline.index.arrays import frozen
 from sightline.index.protocol import NO_BOUND, NearestBounds, ObjectColumns
 from sightline.index.registry import NEAREST_INDEXES, STANDING_INDEXES
@@ -161,22 +160,6 @@ def test_leaves_can_be_looked_at(name, history, places, queries, workers):
     assert visited == sorted(set(visited))
     assert {q for q, _ in visited} == set(range(len(queries)))
     assert leaves.leaf.max() < table.num_rows
-
-
-def test_grid_deals_heavy_leaves_apart():
-    routing = routing_class("grid").start(CONFIG.space, 2)
-    loads = np.zeros(64 * 64)
-    loads[[5, 6, 7, 8]] = [10, 9, 8, 7]
-    dealt = routing.reassigned(loads).leaf_worker
-    assert sum(loads[dealt == 0]) == sum(loads[dealt == 1]) == 17
-    assert abs(int((dealt == 0).sum()) - 2048) <= 2
-
-
-def test_a_small_region_stands_on_few_workers():
-    """Work done: a box inside one cell is not sent everywhere."""
-    routing = routing_class("grid").start(CONFIG.space, 8)
-    assert len(routing.route_queries(block_of([sl.RangeQuery("x", sl.Box(10.1, 50.1, 10.2, 50.2))])).worker) == 1
-    assert len(routing.route_queries(block_of([sl.RangeQuery("x", sl.Box(-180, -90, 180, 90))])).worker) == 8
 
 
 @given(st.lists(st.integers(0, 50), max_size=9), st.integers(1, 3))

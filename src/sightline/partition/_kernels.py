@@ -12,10 +12,28 @@ Ints = npt.NDArray[np.int32]
 
 
 @kernel
-def _cell(value: float, low: float, high: float, side: int) -> int:
-    # Monotone in value, clamped: a point and a box edge that are ordered stay ordered, so routes are complete.
-    cell = int((value - low) * (side / (high - low)))
-    return min(max(cell, 0), side - 1)
+def cell_of(value: float, low: float, high: float, side: int) -> int:
+    """Which of ``side`` equal cells a coordinate is in; the outermost ones have all that lies beyond.
+
+    Monotone: a point and an edge of a box that are ordered stay ordered, so routes are complete. Clamped before it
+    becomes an integer: the box of a region may reach far out of a planar space.
+    """
+    if not value > low:
+        return 0
+    if value >= high:
+        return side - 1
+    # A quotient of at most 1, then a product: neither overflows however small the space is.
+    return min(int((value - low) / (high - low) * side), side - 1)
+
+
+@kernel
+def cells_met(box: Floats, bounds: Floats, columns: int, rows: int) -> tuple[int, int, int, int]:
+    """Cells that a closed box meets: left column, bottom row, right column, top row, ends included."""
+    left = cell_of(box[0], bounds[0], bounds[2], columns)
+    bottom = cell_of(box[1], bounds[1], bounds[3], rows)
+    right = cell_of(box[2], bounds[0], bounds[2], columns)
+    top = cell_of(box[3], bounds[1], bounds[3], rows)
+    return left, bottom, right, top
 
 
 @kernel
@@ -23,9 +41,8 @@ def cells_of(lon: Floats, lat: Floats, bounds: Floats, side: int) -> Ints:
     """Row-major cell of every point."""
     out = np.empty(len(lon), np.int32)
     for i in range(len(lon)):
-        cx = _cell(lon[i], bounds[0], bounds[2], side)
-        cy = _cell(lat[i], bounds[1], bounds[3], side)
-        out[i] = cy * side + cx
+        row = cell_of(lat[i], bounds[1], bounds[3], side)
+        out[i] = row * side + cell_of(lon[i], bounds[0], bounds[2], side)
     return out
 
 
@@ -36,14 +53,11 @@ def workers_of_boxes(
     """stands[q, w]: a cell of worker w meets a box of query q."""
     stands = np.zeros((queries, workers), np.bool_)
     for p in range(len(query)):
-        x0 = _cell(box[p, 0], bounds[0], bounds[2], side)
-        x1 = _cell(box[p, 2], bounds[0], bounds[2], side)
-        y0 = _cell(box[p, 1], bounds[1], bounds[3], side)
-        y1 = _cell(box[p, 3], bounds[1], bounds[3], side)
+        left, bottom, right, top = cells_met(box[p], bounds, side, side)
         met = 0
-        for cy in range(y0, y1 + 1):
-            for cx in range(x0, x1 + 1):
-                worker = leaf_worker[cy * side + cx]
+        for row in range(bottom, top + 1):
+            for column in range(left, right + 1):
+                worker = leaf_worker[row * side + column]
                 if not stands[query[p], worker]:
                     stands[query[p], worker] = True
                     met += 1
@@ -62,11 +76,9 @@ def cells_of_boxes(query: Ints, box: Floats, bounds: Floats, side: int) -> tuple
         if p > 0 and query[p] != query[p - 1]:
             out_cell[first:n].sort()
             first = n
-        for cy in range(_cell(box[p, 1], bounds[1], bounds[3], side), _cell(box[p, 3], bounds[1], bounds[3], side) + 1):
-            for cx in range(
-                _cell(box[p, 0], bounds[0], bounds[2], side), _cell(box[p, 2], bounds[0], bounds[2], side) + 1
-            ):
-                cell = cy * side + cx
+        left, bottom, right, top = cells_met(box[p], bounds, side, side)
+        for row in range(bottom, top + 1):
+            for cell in range(row * side + left, row * side + right + 1):
                 if seen[cell] == query[p]:
                     continue
                 seen[cell] = query[p]

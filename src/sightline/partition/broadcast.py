@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.index.arrays import frozen
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
 from sightline.partition._kernels import owner_by_place
 from sightline.partition.history import History
-from sightline.partition.leaf_routes import Unlearning
+from sightline.partition.leaf_routes import Unlearning, leaf_rows
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 
 
@@ -48,7 +49,7 @@ class BroadcastRouting(Unlearning):
 
     def route_objects(self, objects: ObjectColumns) -> ObjectRoutes:
         n = len(objects.lon)
-        owner = owner_by_place(objects.lon, objects.lat, self.workers)
+        owner = owner_by_place(frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), self.workers)
         row = np.tile(np.arange(n, dtype=np.int32), self.workers)
         worker = np.repeat(np.arange(self.workers, dtype=np.int32), n)
         return ObjectRoutes(owner, owner, row, worker)
@@ -67,21 +68,7 @@ class BroadcastRouting(Unlearning):
         return QueryLeaves(query, np.tile(np.arange(self.workers, dtype=np.int32), len(block)))
 
     def leaf_table(self) -> pa.Table:
-        west, south, east, north = (np.full(self.workers, side) for side in self.bounds)
-        leaf = np.arange(self.workers)
-        none = np.zeros(self.workers, np.int64)
-        return pa.table(
-            {
-                "leaf": leaf,
-                "worker": leaf,
-                "split": ["hash"] * self.workers,
-                "west": west,
-                "south": south,
-                "east": east,
-                "north": north,
-                "keywords": none,
-            }
-        )
+        return leaf_rows(np.arange(self.workers), "hash", *self.bounds)
 
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         return {"workers": np.array([self.workers]), "bounds": self.bounds}

@@ -8,15 +8,17 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.partition.protocol import Arrays, Ints, ObjectRoutes, QueryLeaves, QueryRoutes
 
-__all__ = ["Memoryless", "Unlearning", "at_leaves", "with_nearest_everywhere"]
+__all__ = ["Memoryless", "Unlearning", "at_leaves", "leaf_rows", "with_nearest_everywhere"]
 
 
 def at_leaves(leaf: Ints, leaf_worker: Ints) -> ObjectRoutes:
@@ -33,6 +35,24 @@ def with_nearest_everywhere(leaves: QueryLeaves, block: QueryBlock, leaf_worker:
     stands[:, block.kind == KIND_NEAREST] = True
     worker, query = np.nonzero(stands)
     return QueryRoutes(query.astype(np.int32), worker.astype(np.int32))
+
+
+def leaf_rows(
+    worker: npt.NDArray[np.integer[Any]], split: str, west: npt.ArrayLike, south: npt.ArrayLike, east: npt.ArrayLike,
+    north: npt.ArrayLike,
+) -> pa.Table:  # fmt: skip
+    """The table of leaves that were all made in one way, by place; a side may be the same for all."""
+    leaves = len(worker)
+    sides = {"west": west, "south": south, "east": east, "north": north}
+    return pa.table(
+        {
+            "leaf": np.arange(leaves),
+            "worker": worker,
+            "split": [split] * leaves,
+            **{name: np.full(leaves, side, np.float64) for name, side in sides.items()},
+            "keywords": np.zeros(leaves, np.int64),
+        }
+    )
 
 
 class _RoutesObjects(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.jit import kernel
-from sightline.partition.tiles._kernels import cell_of
+from sightline.partition._kernels import cell_of, cells_met
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -30,16 +30,6 @@ class Postings(NamedTuple):
     first: Longs
     cell: Ints
     posted: Longs
-
-
-@kernel
-def grid_cells(lon: Floats, lat: Floats, bounds: Floats, side: int) -> Longs:
-    """Row-major fine cell of every point."""
-    out = np.empty(len(lon), np.int64)
-    for i in range(len(lon)):
-        row = cell_of(lat[i], bounds[1], bounds[3], side)
-        out[i] = row * side + cell_of(lon[i], bounds[0], bounds[2], side)
-    return out
 
 
 @kernel
@@ -74,10 +64,7 @@ def pyramid_keys(conj_query: Ints, term: Ints, piece_first: Longs, piece_box: Fl
     n = 0
     for c in range(len(conj_query)):
         for p in range(piece_first[conj_query[c]], piece_first[conj_query[c] + 1]):
-            left = cell_of(piece_box[p, 0], bounds[0], bounds[2], 1 << FINEST)
-            bottom = cell_of(piece_box[p, 1], bounds[1], bounds[3], 1 << FINEST)
-            right = cell_of(piece_box[p, 2], bounds[0], bounds[2], 1 << FINEST)
-            top = cell_of(piece_box[p, 3], bounds[1], bounds[3], 1 << FINEST)
+            left, bottom, right, top = cells_met(piece_box[p], bounds, 1 << FINEST, 1 << FINEST)
             level = FINEST
             while right - left > 1 or top - bottom > 1:
                 left, bottom, right, top = left >> 1, bottom >> 1, right >> 1, top >> 1

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import I32, I64
-from sightline.partition.a_grid.cost import Span
+from sightline.partition.cost.tornado import Span, SummedCosts, largest_cost
 
-__all__ = ["Split", "aggregates", "best_split", "decomposed"]
+__all__ = ["Split", "best_split", "decomposed"]
 
 
 class Split(NamedTuple):
@@ -35,7 +35,7 @@ class Split(NamedTuple):
 
 
 def best_split(columns: I64, rows: I64) -> Split | None:
-    """The cut with the least difference of costs, from the column and row aggregates; None for a single cell.
+    """The cut with the least alpha of its two parts, from the column and row aggregates; None for a single cell.
 
     The paper marks where the running sum passes half; both sides of the mark have to be compared, as here.
     """
@@ -45,26 +45,18 @@ def best_split(columns: I64, rows: I64) -> Split | None:
         if parts < 2:
             continue
         before = np.cumsum(sums)
-        difference = np.abs(2 * before[:-1] - before[-1])
-        least = int(difference.min())
-        places = np.flatnonzero(difference == least) + 1
+        total = before[-1]
+        alpha = largest_cost([before[:-1], total - before[:-1]])
+        least = alpha.min()
+        places = np.flatnonzero(alpha == least) + 1
         at = int(places[np.argmin(np.abs(2 * places - parts))])
-        found.append((least, -parts, Split(vertical, at, least)))
+        found.append((least, -parts, Split(vertical, at, int(2 * least - total))))
     return min(found, key=lambda one: one[:2])[2] if found else None
 
 
-def aggregates(sums: I64, span: Span) -> tuple[I64, I64]:
-    """Column and row aggregates of a rectangle."""
-    left, bottom, right, top = span
-    columns = np.diff(sums[top + 1, left : right + 2] - sums[bottom, left : right + 2])
-    rows = np.diff(sums[bottom : top + 2, right + 1] - sums[bottom : top + 2, left])
-    return columns, rows
-
-
-def decomposed(sums: I64, wanted: int) -> I32:
+def decomposed(sums: SummedCosts, wanted: int) -> I32:
     """Spans of at most ``wanted`` rectangles; the part left of or below a cut keeps the number of the whole."""
-    rows, columns = sums.shape
-    spans: list[Span] = [(0, 0, columns - 2, rows - 2)]
+    spans = [sums.whole]
     heap: list[tuple[int, int, int, Split]] = []
     _offer(heap, sums, 0, spans[0])
     while heap and len(spans) < wanted:
@@ -81,10 +73,10 @@ def decomposed(sums: I64, wanted: int) -> I32:
     return np.array(spans, np.int32)
 
 
-def _offer(heap: list[tuple[int, int, int, Split]], sums: I64, number: int, span: Span) -> None:
-    columns, rows = aggregates(sums, span)
+def _offer(heap: list[tuple[int, int, int, Split]], sums: SummedCosts, number: int, span: Span) -> None:
+    columns, rows = sums.columns(span), sums.rows(span)
     split = best_split(columns, rows)
     if split is not None:
-        cost = int(columns.sum())
+        cost = sums.cost(span)
         gains = cost if split.difference < cost else 0
         heapq.heappush(heap, (-gains, -len(columns) * len(rows), number, split))

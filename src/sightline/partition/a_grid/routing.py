@@ -7,10 +7,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, frozen
+from sightline.index.arrays import F64, I32, frozen
 from sightline.model.space import Space
-from sightline.partition.a_grid.cost import candidates, cell_costs, partition_cost, prefix_sums
+from sightline.partition._kernels import cells_of
+from sightline.partition.a_grid.checks import queries_checked
 from sightline.partition.a_grid.decompose import decomposed
+from sightline.partition.cost.tornado import SummedCosts, cell_costs
 from sightline.partition.history import History
 from sightline.partition.tiles._kernels import leaves_by_grid, ranges_by_grid
 from sightline.partition.tiles.routing import TiledRouting, dealt, painted
@@ -44,24 +46,24 @@ class AGridRouting(TiledRouting):
     @classmethod
     def start(cls, space: Space, workers: int, params: AGridParams = DEFAULTS) -> Self:
         """Cells that cost nothing: the largest rectangle is halved again and again."""
-        nothing = np.broadcast_to(np.int64(0), (params.side + 1, params.side + 1))
-        return cls._of_costs(nothing, space, workers, params)
+        return cls._of_costs(SummedCosts.nothing(params.side, params.side), space, workers, params)
 
     @classmethod
     def fitted(cls, history: History, space: Space, workers: int, params: AGridParams = DEFAULTS) -> Self:
         if not len(history.objects):
             return cls.start(space, workers, params)
-        bounds = np.array(space.bounds)
-        checked = candidates(history.objects, history.standing, bounds)
+        objects, bounds = history.objects, frozen(space.bounds, np.float64)
+        checked = queries_checked(objects, history.standing, bounds)
         if not checked.any():
             checked = np.ones(len(checked), np.int64)
-        costs = cell_costs(history.objects.lon, history.objects.lat, checked, bounds, params.side)
-        return cls._of_costs(prefix_sums(costs), space, workers, params)
+        cell = cells_of(frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), bounds, params.side)
+        costs = cell_costs(cell, checked, params.side, params.side)
+        return cls._of_costs(SummedCosts.of(costs), space, workers, params)
 
     @classmethod
-    def _of_costs(cls, sums: I64, space: Space, workers: int, params: AGridParams) -> Self:
+    def _of_costs(cls, sums: SummedCosts, space: Space, workers: int, params: AGridParams) -> Self:
         spans = decomposed(sums, workers * params.leaves_per_worker)
-        costs = np.array([partition_cost(sums, span) for span in spans.tolist()], np.float64)
+        costs = np.array([sums.cost(span) for span in spans.tolist()], np.float64)
         raster = painted(spans, params.side, params.side)
         return cls(workers, np.array(space.bounds), raster, spans, dealt(costs, workers))
 

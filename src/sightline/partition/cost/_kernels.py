@@ -74,29 +74,6 @@ def workloads(model: CostModel, p: F64, objects: F64, rates: F64, h_srq: F64, h_
 
 
 @kernel
-def candidates_checked(
-    lon: F64, lat: F64, offsets: I64, ids: I32, starts: I64, posted: I32, box: F64, wild: I32
-) -> I64:
-    """q_l of Tornado's Equation 1: per object, the queries posted under one of its terms whose box holds its place.
-
-    ``posted[starts[t] : starts[t + 1]]`` are the boxes posted under term t; ``wild`` are looked at by every object.
-    """
-    out = np.zeros(len(lon), np.int64)
-    for i in range(len(lon)):
-        x, y = lon[i], lat[i]
-        for e in range(offsets[i], offsets[i + 1] + 1):
-            if e < offsets[i + 1]:
-                first, last = starts[ids[e]], starts[ids[e] + 1]
-            else:
-                first, last = np.int64(0), np.int64(len(wild))
-            for j in range(first, last):
-                b = posted[j] if e < offsets[i + 1] else wild[j]
-                if box[b, 0] <= x <= box[b, 2] and box[b, 1] <= y <= box[b, 3]:
-                    out[i] += 1
-    return out
-
-
-@kernel
 def count_within(lon: F64, lat: F64, boxes: F64) -> I64:
     """|O_R| of each closed box (DkM-SKS Equation 2)."""
     out = np.zeros(len(boxes), np.int64)

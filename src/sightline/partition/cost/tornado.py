@@ -1,80 +1,80 @@
-"""Tornado's cost: queries checked, per cell of the fine grid and summed over rectangles of cells (section 4).
+"""Tornado's cost: queries checked, per cell of the fine grid, summed over rectangles of cells (Equations 1-3).
 
-Notes
------
-The paper defines q_l as the queries that share a keyword with the object, and counts them where they are stored. A
-query is posted under one keyword per conjunct, so what an evaluator checks are the queries posted under a term of the
-object; those are counted (``_kernels.candidates_checked``), restricted to queries whose box holds the object's place
-(ours: the grid of the local index does that before anything is checked).
+What q_l is, the queries an object is checked against, is the partitioner's to count
+(:mod:`sightline.partition.a_grid.checks`). Costs are whole numbers, so sums over rectangles are exact.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, frozen
-from sightline.partition.cost._kernels import candidates_checked
+from sightline.index.arrays import I64
 
-__all__ = ["SummedCosts", "cell_costs", "checked", "largest_cost", "partition_cost"]
+__all__ = ["Span", "SummedCosts", "cell_costs", "largest_cost"]
+
+Span = tuple[int, int, int, int]  # left column, bottom row, right column, top row, ends included
 
 
-def checked(
-    lon: F64, lat: F64, offsets: I64, ids: I32, starts: npt.ArrayLike, posted: npt.ArrayLike, box: npt.ArrayLike,
-    wild: npt.ArrayLike = (),
-) -> I64:  # fmt: skip
-    """q_l of every object.
+def cell_costs(cell: npt.ArrayLike, checked: npt.ArrayLike, rows: int, columns: int) -> I64:
+    """Equation 1: cost of every fine cell, the sum of q_l over the objects in it; [rows, columns].
 
-    ``offsets`` and ``ids`` are the objects' terms, ``posted[starts[t] : starts[t + 1]]`` rows of ``box`` (closed) of
-    the queries posted under term t of the same numbering, ``wild`` rows that every object is checked against.
+    ``cell`` is the row-major cell of each object and ``checked`` its q_l.
     """
-    return candidates_checked(
-        frozen(lon, np.float64), frozen(lat, np.float64), frozen(offsets, np.int64), frozen(ids, np.int32),
-        frozen(starts, np.int64), frozen(posted, np.int32), frozen(box, np.float64), frozen(wild, np.int32),
-    )  # fmt: skip
-
-
-def cell_costs(cell: npt.ArrayLike, queries: npt.ArrayLike, cells: int) -> F64:
-    """Equation 1: cost of every fine cell, the sum of q_l over the objects it received."""
-    return np.bincount(np.asarray(cell, np.int64), np.asarray(queries, np.float64), cells).astype(np.float64)
-
-
-def partition_cost(costs: npt.ArrayLike, xmin: int, ymin: int, xmax: int, ymax: int) -> float:
-    """Equation 2: cost of a rectangle of cells, corners included; ``costs[y, x]``."""
-    return float(np.asarray(costs, np.float64)[ymin : ymax + 1, xmin : xmax + 1].sum())
-
-
-def largest_cost(costs: npt.ArrayLike) -> float:
-    """Equation 3: alpha, the maximum over the partitions; what the initial decomposition keeps small."""
-    values = np.asarray(costs, np.float64)
-    return float(values.max()) if values.size else 0.0
+    # Sums of integers are exact in float64 below 2^53.
+    sums = np.bincount(np.asarray(cell, np.int64), np.asarray(checked, np.float64), rows * columns)
+    return sums.astype(np.int64).reshape(rows, columns)
 
 
 @dataclass(frozen=True, eq=False)
 class SummedCosts:
-    """Prefix sums of cell costs: Equation 2 of any rectangle in O(1), of all its splits in O(m + n)."""
+    """Prefix sums of cell costs: Equation 2 of any rectangle in O(1), of its m columns and n rows in O(m + n)."""
 
-    prefix: F64  # [rows + 1, columns + 1]
+    prefix: I64  # [rows + 1, columns + 1]: the cost of all cells below a row and left of a column
 
     @classmethod
-    def of(cls, costs: npt.ArrayLike) -> SummedCosts:
-        """``costs[y, x]``."""
-        values = np.asarray(costs, np.float64)
-        prefix = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
-        prefix[1:, 1:] = values.cumsum(0).cumsum(1)
+    def of(cls, costs: npt.ArrayLike) -> Self:
+        """From the cost of every cell, [rows, columns]."""
+        values = np.asarray(costs, np.int64)
+        prefix = np.zeros((values.shape[0] + 1, values.shape[1] + 1), np.int64)
+        np.cumsum(values, axis=0, out=prefix[1:, 1:])
+        np.cumsum(prefix[1:, 1:], axis=1, out=prefix[1:, 1:])
         return cls(prefix)
 
-    def cost(self, xmin: int, ymin: int, xmax: int, ymax: int) -> float:
-        """Equation 2."""
+    @classmethod
+    def nothing(cls, rows: int, columns: int) -> Self:
+        """Cells that cost nothing."""
+        return cls(np.broadcast_to(np.int64(0), (rows + 1, columns + 1)))
+
+    @property
+    def whole(self) -> Span:
+        """All cells."""
+        rows, columns = self.prefix.shape
+        return 0, 0, columns - 2, rows - 2
+
+    def cost(self, span: Span) -> int:
+        """Equation 2: cost of a partition, the sum over the cells of its rectangle."""
+        left, bottom, right, top = span
         sums = self.prefix
-        return float(sums[ymax + 1, xmax + 1] - sums[ymin, xmax + 1] - sums[ymax + 1, xmin] + sums[ymin, xmin])
+        return int(sums[top + 1, right + 1] - sums[bottom, right + 1] - sums[top + 1, left] + sums[bottom, left])
 
-    def columns(self, xmin: int, ymin: int, xmax: int, ymax: int) -> F64:
+    def columns(self, span: Span) -> I64:
         """Aggregate of each column of a rectangle."""
-        return np.diff(self.prefix[ymax + 1, xmin : xmax + 2] - self.prefix[ymin, xmin : xmax + 2])
+        left, bottom, right, top = span
+        return np.diff(self.prefix[top + 1, left : right + 2] - self.prefix[bottom, left : right + 2])
 
-    def rows(self, xmin: int, ymin: int, xmax: int, ymax: int) -> F64:
+    def rows(self, span: Span) -> I64:
         """Aggregate of each row of a rectangle."""
-        return np.diff(self.prefix[ymin : ymax + 2, xmax + 1] - self.prefix[ymin : ymax + 2, xmin])
+        left, bottom, right, top = span
+        return np.diff(self.prefix[bottom : top + 2, right + 1] - self.prefix[bottom : top + 2, left])
+
+
+def largest_cost(costs: npt.ArrayLike) -> I64:
+    """Equation 3: alpha, the cost of the costliest partition, which a decomposition keeps small.
+
+    ``costs`` is [partitions], or [partitions, n] for n decompositions.
+    """
+    return np.asarray(np.max(np.asarray(costs, np.int64), axis=0, initial=0))

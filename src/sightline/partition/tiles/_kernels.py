@@ -11,21 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.jit import kernel
+from sightline.partition._kernels import cell_of, cells_met
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-
-
-@kernel
-def cell_of(value: float, low: float, high: float, side: int) -> int:
-    """Which of ``side`` equal cells a coordinate is in."""
-    if value <= low:
-        return 0
-    if value >= high:
-        return side - 1
-    # A quotient of at most 1, then a product: neither overflows however small the space or far the value is.
-    return min(int((value - low) / (high - low) * side), side - 1)
 
 
 @kernel
@@ -66,10 +56,7 @@ def ranges_by_grid(box: Floats, bounds: Floats, columns: int, rows: int) -> Ints
     """Cells that every closed box meets, cells being equal."""
     out = np.empty((len(box), 4), np.int32)
     for i in range(len(box)):
-        out[i, 0] = cell_of(box[i, 0], bounds[0], bounds[2], columns)
-        out[i, 1] = cell_of(box[i, 1], bounds[1], bounds[3], rows)
-        out[i, 2] = cell_of(box[i, 2], bounds[0], bounds[2], columns)
-        out[i, 3] = cell_of(box[i, 3], bounds[1], bounds[3], rows)
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = cells_met(box[i], bounds, columns, rows)
     return out
 
 

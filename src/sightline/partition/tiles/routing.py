@@ -16,7 +16,7 @@ from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.allocate import longest_first
 from sightline.partition.history import History
-from sightline.partition.leaf_routes import Unlearning, at_leaves, with_nearest_everywhere
+from sightline.partition.leaf_routes import Unlearning, at_leaves, leaf_rows, with_nearest_everywhere
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 from sightline.partition.tiles._kernels import visited_leaves
 
@@ -106,19 +106,7 @@ class TiledRouting(Unlearning, ABC):
     def leaf_table(self) -> pa.Table:
         x, y = self.edges()
         left, bottom, right, top = self.spans.T
-        leaves = len(self.leaf_worker)
-        return pa.table(
-            {
-                "leaf": np.arange(leaves),
-                "worker": self.leaf_worker,
-                "split": [self.split] * leaves,
-                "west": x[left],
-                "south": y[bottom],
-                "east": x[right + 1],
-                "north": y[top + 1],
-                "keywords": np.zeros(leaves, np.int64),
-            }
-        )
+        return leaf_rows(self.leaf_worker, self.split, x[left], y[bottom], x[right + 1], y[top + 1])
 
     def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         return {"workers": np.array([self.workers]), **{name: getattr(self, name) for name in self.dtypes}}
