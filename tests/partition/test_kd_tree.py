@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.partition.kd_tree import KdTreeParams, KdTreeRouting, median_cut, median_tiles
+from sightline.partition.kd_tree import KdTreeRouting, median_cut
 from sightline.partition.tiles.cuts import halved
-from tests.partition.tilings import (
-    GLOBE,
-    SPACE_NAMES,
-    SPACES,
-    assert_complete,
-    assert_mapped_alike,
-    assert_tiles,
-    block_of,
-    crowd,
-    history_of,
-)
+from sightline.partition.tiles.sampled import TileParams
+from tests.partition.tilings import GLOBE, assert_complete, assert_tiles, block_of, crowd, history_of
 
 WORLD = GLOBE.bounds
 
@@ -64,7 +54,7 @@ def test_no_cut_of_the_side_is_more_even(places):
 def test_heaviest_first():
     """Four objects, three leaves: the halves {1, 2} and {8, 9} tie, the lower number is cut again."""
     x = np.array([8.0, 1.0, 9.0, 2.0])
-    tiles = median_tiles(x, np.zeros(4), WORLD, 3)
+    tiles = KdTreeRouting.tiles_of(x, np.zeros(4), WORLD, 3)
     assert tiles == [(-180, -90, 2.0, 90), (8.0, -90, 180, 90), (2.0, -90, 8.0, 90)]
 
 
@@ -78,16 +68,15 @@ def test_leaves_are_even():
     assert load.max() < 1.05 * load.mean()
     assert_tiles(routing)
     assert_complete(routing)
-    assert_mapped_alike(routing, places[:100])
 
 
 def test_dealt_by_objects_times_queries():
     """Two leaves with objects 3 and 2; the second has 4 standing queries: 3 x 1 against 2 x 5."""
     places = [(-10, 0), (-10, 1), (-10, 2), (10, 0), (10, 1)]
     queries = [sl.RangeQuery("x", sl.Box(20, 0, 21, 1))] * 4
-    routing = KdTreeRouting.fitted(history_of(places, queries), GLOBE, 1, KdTreeParams(leaves=2))
+    routing = KdTreeRouting.fitted(history_of(places, queries), GLOBE, 1, TileParams(leaves=2))
     assert routing.leaf_table()["west"].to_pylist() == [-180, 10]
-    three = KdTreeRouting.fitted(history_of(places, queries), GLOBE, 2, KdTreeParams(leaves=3))
+    three = KdTreeRouting.fitted(history_of(places, queries), GLOBE, 2, TileParams(leaves=3))
     loads = np.bincount(three.leaves_at(*np.array(places, float).T), minlength=3) * (
         1 + np.bincount(three.leaves_of(block_of(queries)).leaf, minlength=3)
     )
@@ -95,28 +84,6 @@ def test_dealt_by_objects_times_queries():
     alone = three.leaf_worker == three.leaf_worker[heaviest]
     assert alone.sum() == 1
     assert three.leaf_worker[heaviest] == 0
-
-
-@pytest.mark.parametrize(
-    "places", [[], [(5, 5)], [(5, 5)] * 100, [(180, 90)] * 3 + [(-180, -90)], [(0.0, 0), (-0.0, 0)]]
-)
-@pytest.mark.parametrize("workers", [1, 3, 100])
-def test_few_places(places, workers):
-    routing = KdTreeRouting.fitted(history_of(places), GLOBE, workers)
-    assert len(routing.spans) == max(64, workers)
-    assert set(routing.leaf_worker.tolist()) == set(range(workers))
-    assert_tiles(routing)
-    assert_complete(routing)
-
-
-@pytest.mark.parametrize("space", SPACES, ids=SPACE_NAMES)
-def test_any_space(space):
-    for routing in (
-        KdTreeRouting.start(space, 3),
-        KdTreeRouting.fitted(history_of(crowd(200, space), space=space), space, 3),
-    ):
-        assert_tiles(routing)
-        assert_complete(routing)
 
 
 def test_the_start_is_even():
@@ -133,9 +100,3 @@ def test_halving_by_hand():
     assert halved([(0, 0, 1, 1), (1, 0, 9, 1)], 3) == [(0, 0, 1, 1), (1, 0, 5.0, 1), (5.0, 0, 9, 1)]
     speck = [(0.0, 0.0, 5e-324, 5e-324)]
     assert halved(speck, 5) == speck
-
-
-def test_same_history_same_routing():
-    places, queries = crowd(500), [sl.RangeQuery("x", sl.Box(0, 0, 50, 50))]
-    one, two = (KdTreeRouting.fitted(history_of(places, queries), GLOBE, 5) for _ in range(2))
-    assert one.leaf_table().equals(two.leaf_table())

@@ -7,18 +7,7 @@ import pytest
 
 import sightline as sl
 from sightline.partition.uniform import UniformRouting, rows_and_columns
-from tests.partition.tilings import (
-    GLOBE,
-    SPACE_NAMES,
-    SPACES,
-    assert_complete,
-    assert_mapped_alike,
-    assert_tiles,
-    block_of,
-    crowd,
-    history_of,
-    objects_at,
-)
+from tests.partition.tilings import GLOBE, assert_complete, assert_tiles, block_of, crowd, history_of, objects_at
 
 
 @pytest.mark.parametrize(
@@ -64,7 +53,6 @@ def test_what_came_changes_nothing():
     fitted = UniformRouting.fitted(history_of(crowd(50)), GLOBE, 6)
     assert fitted.leaf_table().equals(routing.leaf_table())
     assert routing.reassigned(np.arange(6.0)).leaf_table().equals(routing.leaf_table())
-    assert_mapped_alike(fitted, crowd(50))
 
 
 def test_both_sides_of_the_antimeridian():
@@ -74,15 +62,6 @@ def test_both_sides_of_the_antimeridian():
     assert leaves.leaf.tolist() == [0, 3, 4, 7]
     wide = routing.leaves_of(block_of([sl.RangeQuery("x", sl.Box(10, -10, -10, 10))]))
     assert wide.leaf.tolist() == list(range(8))
-
-
-@pytest.mark.parametrize("space", SPACES, ids=SPACE_NAMES)
-def test_any_space(space):
-    for workers in (1, 5, 12):
-        routing = UniformRouting.start(space, workers)
-        assert_tiles(routing)
-        assert_complete(routing)
-        assert len(routing.spans) <= workers
 
 
 def test_nearest_queries_stand_everywhere_and_small_ones_once():

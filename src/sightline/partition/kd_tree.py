@@ -1,9 +1,8 @@
 """kd-tree over the objects: PS2Stream's space baseline (VI-B, "kd-tree partitioning"; also Tornado's and AQWA's tree).
 
 The paper names the tree and nothing else. Ours: the leaf with most objects is cut at the median of the side on which
-they spread widest, until there are enough leaves; leaves whose objects are all at one place are left alone. If leaves
-are still wanting, the largest are halved. Leaves are dealt to the workers heaviest first, by objects x (1 + standing
-queries). As in the paper, the tree is turned into a grid for routing.
+they spread widest, until there are enough leaves; leaves whose objects are all at one place are left alone. As in the
+paper, the tree is turned into a grid for routing.
 
 Complexity: O(n log leaves) for n objects.
 """
@@ -12,65 +11,41 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from sightline.index.arrays import F64
-from sightline.model.space import Space
-from sightline.partition.history import History
-from sightline.partition.tiles.cuts import Box, CutRouting, cut_in_two, halved, inside
+from sightline.partition.tiles.cuts import Box, cut_in_two
+from sightline.partition.tiles.sampled import SampledRouting
 
-__all__ = ["KdTreeParams", "KdTreeRouting", "median_cut", "median_tiles"]
-
-
-@dataclass(frozen=True, slots=True)
-class KdTreeParams:
-    """How far the tree is cut."""
-
-    leaves: int = 64  # at least, and never fewer than workers (ours; SSTD has as many by default)
-
-
-DEFAULTS = KdTreeParams()
+__all__ = ["KdTreeRouting", "median_cut"]
 
 
 @dataclass(frozen=True)
-class KdTreeRouting(CutRouting):
+class KdTreeRouting(SampledRouting):
     """Leaves of the tree."""
 
     name: ClassVar[str] = "kd-tree"
     split: ClassVar[str] = "median"
 
-    @classmethod
-    def start(cls, space: Space, workers: int, params: KdTreeParams = DEFAULTS) -> Self:
-        """The space halved again and again."""
-        return cls.of_tiles(halved([space.bounds], max(params.leaves, workers)), space.bounds, workers)
-
-    @classmethod
-    def fitted(cls, history: History, space: Space, workers: int, params: KdTreeParams = DEFAULTS) -> Self:
-        wanted = max(params.leaves, workers)
-        tiles = median_tiles(history.objects.lon, history.objects.lat, space.bounds, wanted)
-        made = cls.of_tiles(halved(tiles, wanted), space.bounds, workers)
-        return made.dealt_by(history) if len(history.objects) else made
-
-
-def median_tiles(lon: F64, lat: F64, bounds: Box, wanted: int) -> list[Box]:
-    """At most ``wanted`` tiles; the half below a cut keeps the number of the whole."""
-    x, y = inside(lon, bounds[0], bounds[2]), inside(lat, bounds[1], bounds[3])
-    tiles: list[Box] = [bounds]
-    heap = [(-len(x), 0, np.arange(len(x)))]  # numbers differ, so arrays are never compared
-    while heap and len(tiles) < wanted:
-        _, number, rows = heapq.heappop(heap)
-        cut = median_cut(x[rows], y[rows], tiles[number])
-        if cut is None:
-            continue
-        axis, at = cut
-        tiles[number], above = cut_in_two(tiles[number], axis, at)
-        tiles.append(above)
-        low = (y if axis else x)[rows] < at
-        for child, part in ((number, rows[low]), (len(tiles) - 1, rows[~low])):
-            heapq.heappush(heap, (-len(part), child, part))
-    return tiles
+    @staticmethod
+    def tiles_of(x: F64, y: F64, bounds: Box, leaves: int) -> list[Box]:
+        """At most ``leaves`` tiles; the half below a cut keeps the number of the whole."""
+        tiles: list[Box] = [bounds]
+        heap = [(-len(x), 0, np.arange(len(x)))]  # numbers differ, so arrays are never compared
+        while heap and len(tiles) < leaves:
+            _, number, rows = heapq.heappop(heap)
+            cut = median_cut(x[rows], y[rows], tiles[number])
+            if cut is None:
+                continue
+            axis, at = cut
+            tiles[number], above = cut_in_two(tiles[number], axis, at)
+            tiles.append(above)
+            low = (y if axis else x)[rows] < at
+            for child, part in ((number, rows[low]), (len(tiles) - 1, rows[~low])):
+                heapq.heappush(heap, (-len(part), child, part))
+        return tiles
 
 
 def median_cut(x: F64, y: F64, tile: Box) -> tuple[int, float] | None:

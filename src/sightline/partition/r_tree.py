@@ -8,7 +8,7 @@ several. Leaves are extended until they meet: a slice begins at the longitude of
 of its first object, and the outermost reach the bounds. So they cover the space without gaps or overlap, and every
 object has one owner that queries find. Objects that share the coordinate of a boundary stay together.
 
-Leaves are dealt to the workers heaviest first, by objects x (1 + standing queries). Complexity: O(n log n).
+Complexity: O(n log n) for n objects.
 """
 
 from __future__ import annotations
@@ -16,65 +16,40 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from sightline.index.arrays import F64
-from sightline.model.space import Space
-from sightline.partition.history import History
-from sightline.partition.tiles.cuts import Box, CutRouting, halved, inside
+from sightline.partition.tiles.cuts import Box
+from sightline.partition.tiles.sampled import SampledRouting
 
-__all__ = ["RTreeParams", "RTreeRouting", "cuts_every", "packed_tiles"]
-
-
-@dataclass(frozen=True, slots=True)
-class RTreeParams:
-    """How many leaves the objects are packed into."""
-
-    leaves: int = 64  # about, and never fewer than workers (ours)
-
-
-DEFAULTS = RTreeParams()
+__all__ = ["RTreeRouting", "cuts_every"]
 
 
 @dataclass(frozen=True)
-class RTreeRouting(CutRouting):
+class RTreeRouting(SampledRouting):
     """Leaves of the tree, extended to tile the space."""
 
     name: ClassVar[str] = "r-tree"
     split: ClassVar[str] = "pack"
 
-    @classmethod
-    def start(cls, space: Space, workers: int, params: RTreeParams = DEFAULTS) -> Self:
-        """The space halved again and again: there is nothing to pack."""
-        return cls.of_tiles(halved([space.bounds], max(params.leaves, workers)), space.bounds, workers)
-
-    @classmethod
-    def fitted(cls, history: History, space: Space, workers: int, params: RTreeParams = DEFAULTS) -> Self:
-        if not len(history.objects):
-            return cls.start(space, workers, params)
-        leaves = max(params.leaves, workers)
-        tiles = packed_tiles(history.objects.lon, history.objects.lat, space.bounds, leaves)
-        return cls.of_tiles(halved(tiles, workers), space.bounds, workers).dealt_by(history)
-
-
-def packed_tiles(lon: F64, lat: F64, bounds: Box, leaves: int) -> list[Box]:
-    """About ``leaves`` tiles with equally many objects; slices from the west, in each the runs from the south."""
-    west, south, east, north = bounds
-    x, y = inside(lon, west, east), inside(lat, south, north)
-    capacity = -(-len(x) // leaves)
-    slices = math.isqrt(-(-len(x) // capacity) - 1) + 1  # the root, rounded up
-    x_cuts = cuts_every(np.sort(x), slices * capacity, west, east)
-    slice_of = np.searchsorted(x_cuts, x, "right")
-    upward = y[np.lexsort((y, slice_of))]
-    ends = np.cumsum(np.bincount(slice_of, minlength=len(x_cuts) + 1))
-    tiles = []
-    for number, (left, right) in enumerate(pairwise([west, *x_cuts.tolist(), east])):
-        run = upward[ends[number - 1] if number else 0 : ends[number]]
-        y_cuts = cuts_every(run, capacity, south, north)
-        tiles += [(left, low, right, high) for low, high in pairwise([south, *y_cuts.tolist(), north])]
-    return tiles
+    @staticmethod
+    def tiles_of(x: F64, y: F64, bounds: Box, leaves: int) -> list[Box]:
+        """About ``leaves`` tiles with equally many objects; slices from the west, in each the runs from the south."""
+        west, south, east, north = bounds
+        capacity = -(-len(x) // leaves)
+        slices = math.isqrt(-(-len(x) // capacity) - 1) + 1  # the root, rounded up
+        x_cuts = cuts_every(np.sort(x), slices * capacity, west, east)
+        slice_of = np.searchsorted(x_cuts, x, "right")
+        upward = y[np.lexsort((y, slice_of))]
+        ends = np.cumsum(np.bincount(slice_of, minlength=len(x_cuts) + 1))
+        tiles = []
+        for number, (left, right) in enumerate(pairwise([west, *x_cuts.tolist(), east])):
+            run = upward[ends[number - 1] if number else 0 : ends[number]]
+            y_cuts = cuts_every(run, capacity, south, north)
+            tiles += [(left, low, right, high) for low, high in pairwise([south, *y_cuts.tolist(), north])]
+        return tiles
 
 
 def cuts_every(ascending: F64, step: int, low: float, high: float) -> F64:
