@@ -9,38 +9,11 @@ import sightline as sl
 from sightline.cli.options import JsonOption, StoreArgument, existing_store
 from sightline.cli.output import console, print_json, print_rows
 from sightline.cli.partitions import region_text
-from sightline.cli.query_options import (
-    AsOfOption,
-    BetweenOption,
-    BoxOption,
-    CircleOption,
-    KeywordsArgument,
-    KOption,
-    LastOption,
-    LimitOption,
-    NearOption,
-    QueryOption,
-    QueryText,
-    TopOption,
-    instants,
-)
+from sightline.cli.query_options import SnapshotText, spelled_query
 
 
-def explain(
-    store: StoreArgument,
-    keywords: KeywordsArgument = None,
-    box: BoxOption = None,
-    circle: CircleOption = None,
-    near: NearOption = None,
-    k: KOption = None,
-    top: TopOption = None,
-    last: LastOption = None,
-    as_of: AsOfOption = None,
-    between: BetweenOption = None,
-    limit: LimitOption = None,
-    query: QueryOption = None,
-    json: JsonOption = False,
-) -> None:
+@spelled_query
+def explain(store: StoreArgument, typed: SnapshotText, json: JsonOption = False) -> None:
     """Search, and say what it took: segments read or left out and why, candidates, time; and where it would go.
 
     The query is run twice and the second run is shown: the first one also opens and checks files.
@@ -53,9 +26,7 @@ def explain(
 
       sightline explain store "noodle OR ramen" --near 139.70,35.69 -k 5 --json
     """
-    asked = QueryText(keywords, box, circle, near, k, top, query).build(
-        last=last, as_of=as_of, between=instants(between), limit=limit
-    )
+    asked = typed.build()
     with sl.open(existing_store(store)) as engine:
         engine.explain(asked)
         said = engine.explain(asked)

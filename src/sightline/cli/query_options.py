@@ -1,89 +1,80 @@
 """The options that spell a query, shared by ``search``, ``explain`` and ``subscribe``.
 
 ``--near`` asks for the nearest posts, ``--top`` for the most frequent terms, anything else is a range query.
-``--query`` takes the JSON of ``to_dict`` instead.
+``--query`` takes the JSON of ``to_dict`` instead. A command names one parameter of a class below, and
+:func:`spelled_query` puts an option for each of its fields in that place.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 import sightline as sl
+from sightline.cli.options import given
 from sightline.model.errors import BadQuery
 from sightline.model.queries import Query, query_from_dict
-
-KeywordsArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="KEYWORDS",
-        help='An expression: "flood AND (rescue OR boat)". None matches every post.',
-        show_default=False,
-    ),
-]
-BoxOption = Annotated[str | None, typer.Option("--box", metavar="W,S,E,N", help="Inside this box, in degrees.")]
-CircleOption = Annotated[
-    str | None, typer.Option("--circle", metavar="LON,LAT,METRES", help="Within so many metres of a point.")
-]
-NearOption = Annotated[str | None, typer.Option("--near", metavar="LON,LAT", help="The posts nearest to this point.")]
-KOption = Annotated[int | None, typer.Option("-k", help="How many nearest posts (with --near; 10 if omitted).")]
-TopOption = Annotated[int | None, typer.Option("--top", metavar="K", help="The K terms found in most posts.")]
-QueryOption = Annotated[
-    str | None, typer.Option("--query", metavar="JSON", help="The whole query as JSON, @FILE, or - for stdin.")
-]
-LastOption = Annotated[
-    str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")
-]
-AsOfOption = Annotated[
-    str | None, typer.Option("--as-of", metavar="INSTANT", help="Only posts up to this instant.")
-]
-BetweenOption = Annotated[
-    str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")
-]
-LimitOption = Annotated[int | None, typer.Option("--limit", help="At most so many rows (range queries).")]
 
 WORLD = (-180.0, -90.0, 180.0, 90.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QueryText:
     """A query as typed; :meth:`build` gives the query or says what is wrong with it."""
 
-    keywords: str | None = None
-    box: str | None = None
-    circle: str | None = None
-    near: str | None = None
-    k: int | None = None
-    top: int | None = None
-    query: str | None = None
+    keywords: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KEYWORDS",
+            help='An expression: "flood AND (rescue OR boat)". None matches every post.',
+            show_default=False,
+        ),
+    ] = None
+    box: Annotated[str | None, typer.Option("--box", metavar="W,S,E,N", help="Inside this box, in degrees.")] = None
+    circle: Annotated[
+        str | None, typer.Option("--circle", metavar="LON,LAT,METRES", help="Within so many metres of a point.")
+    ] = None
+    near: Annotated[
+        str | None, typer.Option("--near", metavar="LON,LAT", help="The posts nearest to this point.")
+    ] = None
+    k: Annotated[int | None, typer.Option("-k", help="How many nearest posts (with --near; 10 if omitted).")] = None
+    top: Annotated[int | None, typer.Option("--top", metavar="K", help="The K terms found in most posts.")] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="JSON", help="The whole query as JSON, @FILE, or - for stdin.")
+    ] = None
 
-    def build(self, **time: Any) -> Query:
-        """The query; ``time`` holds the further fields of its class (last, as_of, window, ...)."""
-        fields = {name: value for name, value in time.items() if value is not None}
+    def further(self) -> dict[str, Any]:
+        """What else of its class the query was given."""
+        return {}
+
+    def build(self) -> Query:
+        """The query."""
+        further = self.further()
         if self.query is not None:
-            if fields or any(
+            if further or any(
                 v is not None for v in (self.keywords, self.box, self.circle, self.near, self.k, self.top)
             ):
                 raise BadQuery("--query is the whole query", hint="leave the other query options out")
             return query_from_dict(_document(self.query))
-        if self.top is None and ("window" in fields or "every" in fields):
-            raise BadQuery("--window and --every go with --top", hint="--top K --window 1h --every 10min")
         if self.near is not None:
             self._refuse("--near", top=self.top, box=self.box, circle=self.circle)
             return sl.NearestQuery(
-                self.keywords or "", at=_point(self.near), k=10 if self.k is None else self.k, **fields
+                self.keywords or "", at=_point(self.near), k=10 if self.k is None else self.k, **further
             )
         if self.k is not None:
             raise BadQuery("-k goes with --near", value=self.k, hint="--limit cuts a range query, --top K counts terms")
         if self.top is not None:
             self._refuse("--top", keywords=self.keywords)
-            return sl.TopTermsQuery(self._region(), k=self.top, **fields)
-        return sl.RangeQuery(self.keywords or "", self._region(), **fields)
+            return sl.TopTermsQuery(self._region(), k=self.top, **further)
+        return sl.RangeQuery(self.keywords or "", self._region(), **further)
 
     def _refuse(self, option: str, **others: object) -> None:
         for name, value in others.items():
@@ -96,6 +87,73 @@ class QueryText:
         if self.circle is not None:
             return sl.Circle(*_numbers("--circle", self.circle, "LON,LAT,METRES"))
         return sl.Box(*(WORLD if self.box is None else _numbers("--box", self.box, "W,S,E,N")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotText(QueryText):
+    """A query over what was committed."""
+
+    last: Annotated[
+        str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")
+    ] = None
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="INSTANT", help="Only posts up to this instant.")
+    ] = None
+    between: Annotated[
+        str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")
+    ] = None
+    limit: Annotated[int | None, typer.Option("--limit", help="At most so many rows (range queries).")] = None
+
+    def further(self) -> dict[str, Any]:
+        return given(last=self.last, as_of=self.as_of, between=_instants(self.between), limit=self.limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandingText(QueryText):
+    """A query that stands."""
+
+    window: Annotated[
+        str | None, typer.Option("--window", metavar="DURATION", help="Length of a report (--top).")
+    ] = None
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="DURATION", help="Time between reports.")
+    ] = None
+
+    def further(self) -> dict[str, Any]:
+        reports = given(window=self.window, every=self.every)
+        if reports and self.top is None and self.query is None:
+            raise BadQuery("--window and --every go with --top", hint="--top K --window 1h --every 10min")
+        return reports
+
+
+def spelled_query(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes the options of a query where the given one takes a :class:`QueryText`."""
+    signature = inspect.signature(command, eval_str=True)
+    place, form = next(
+        (name, parameter.annotation)
+        for name, parameter in signature.parameters.items()
+        if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, QueryText)
+    )
+    kinds = get_type_hints(form, include_extras=True)
+    options = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=field.default, annotation=kinds[field.name]
+        )
+        for field in fields(form)
+    ]
+
+    @wraps(command)
+    def spelled(**arguments: Any) -> None:
+        typed = {option.name: arguments.pop(option.name) for option in options}
+        command(**arguments, **{place: form(**typed)})
+
+    shown = [
+        option
+        for name, parameter in signature.parameters.items()
+        for option in (options if name == place else [parameter])
+    ]
+    spelled.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    return spelled
 
 
 def _numbers(option: str, text: str, form: str) -> list[float]:
@@ -113,7 +171,7 @@ def _point(text: str) -> tuple[float, float]:
     return lon, lat
 
 
-def instants(text: str | None) -> tuple[str, str] | None:
+def _instants(text: str | None) -> tuple[str, str] | None:
     """The two instants of --between."""
     if text is None:
         return None

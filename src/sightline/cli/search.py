@@ -7,38 +7,11 @@ import time
 import sightline as sl
 from sightline.cli.options import JsonOption, StoreArgument, existing_store
 from sightline.cli.output import console, print_json, print_rows
-from sightline.cli.query_options import (
-    AsOfOption,
-    BetweenOption,
-    BoxOption,
-    CircleOption,
-    KeywordsArgument,
-    KOption,
-    LastOption,
-    LimitOption,
-    NearOption,
-    QueryOption,
-    QueryText,
-    TopOption,
-    instants,
-)
+from sightline.cli.query_options import SnapshotText, spelled_query
 
 
-def search(
-    store: StoreArgument,
-    keywords: KeywordsArgument = None,
-    box: BoxOption = None,
-    circle: CircleOption = None,
-    near: NearOption = None,
-    k: KOption = None,
-    top: TopOption = None,
-    last: LastOption = None,
-    as_of: AsOfOption = None,
-    between: BetweenOption = None,
-    limit: LimitOption = None,
-    query: QueryOption = None,
-    json: JsonOption = False,
-) -> None:
+@spelled_query
+def search(store: StoreArgument, typed: SnapshotText, json: JsonOption = False) -> None:
     """Search the committed posts.
 
     Examples:
@@ -49,9 +22,7 @@ def search(
 
       sightline search store --top 10 --circle -0.12,51.5,20000 --last 1h
     """
-    asked = QueryText(keywords, box, circle, near, k, top, query).build(
-        last=last, as_of=as_of, between=instants(between), limit=limit
-    )
+    asked = typed.build()
     with sl.open(existing_store(store)) as engine:
         began = time.perf_counter()
         rows = engine.search(asked).to_pylist()

@@ -10,32 +10,14 @@ import typer
 import sightline as sl
 from sightline.cli.options import JsonOption, StoreArgument, existing_store, given
 from sightline.cli.output import console, print_json, progress
-from sightline.cli.query_options import (
-    BoxOption,
-    CircleOption,
-    KeywordsArgument,
-    KOption,
-    NearOption,
-    QueryOption,
-    QueryText,
-    TopOption,
-)
+from sightline.cli.query_options import StandingText, spelled_query
 from sightline.model.errors import BadQuery, BadSource
 
 
+@spelled_query
 def subscribe(
     store: StoreArgument,
-    keywords: KeywordsArgument = None,
-    box: BoxOption = None,
-    circle: CircleOption = None,
-    near: NearOption = None,
-    k: KOption = None,
-    top: TopOption = None,
-    window: Annotated[
-        str | None, typer.Option("--window", metavar="DURATION", help="Length of a report (--top).")
-    ] = None,
-    every: Annotated[str | None, typer.Option("--every", metavar="DURATION", help="Time between reports.")] = None,
-    query: QueryOption = None,
+    typed: StandingText,
     table: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="Register every row of a Parquet table of queries.")
     ] = None,
@@ -59,13 +41,12 @@ def subscribe(
 
       sightline subscribe store --table queries.parquet
     """
-    typed = QueryText(keywords, box, circle, near, k, top, query)
     if table is not None:
-        if typed != QueryText() or any(v is not None for v in (window, every, id, start, ttl)) or replace:
+        if typed != StandingText() or any(v is not None for v in (id, start, ttl)) or replace:
             raise BadQuery("--table holds whole subscriptions", hint="leave the other options out")
         _subscribe_table(store, table, json)
         return
-    asked = typed.build(window=window, every=every)
+    asked = typed.build()
     with sl.open(existing_store(store)) as engine:
         made = engine.subscribe(asked, replace=replace, **given(id=id, start=start, ttl=ttl))
     if json:
