@@ -13,8 +13,6 @@ CASES = ("test_many_conjuncts or test_top_terms_match or test_a_mapped or test_w
          " or test_no_conjunct_left or test_equal_regions or test_what_boxes or test_leading_rows_are_enough")
 BUFFERS = " or resumes or full_buffer"
 
-HASHES_WRAP = "ignore:overflow encountered in scalar:RuntimeWarning"  # by design, in the hash of a term
-
 
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="already without the compiler")
 def test_small_cases_without_the_compiler() -> None:
@@ -29,7 +27,7 @@ def test_small_cases_with_every_index_checked(tmp_path: Path) -> None:
 
 
 def _small_cases(env: dict[str, str], cases: str) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", HASHES_WRAP, "-k", cases,
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", cases,
                str(Path(__file__).parent)]
     done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

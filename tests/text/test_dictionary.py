@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from sightline.text import TermBatch, TermDictionary, tokenise, valid_utf8
 from sightline.text.arrow_rows import frozen
+from sightline.text.dictionary import hash_key
+from sightline.text.lookup._kernels import hash_bytes
 
 WORDS = st.lists(st.text("abcé東#", min_size=1, max_size=4), unique=True, max_size=40)
 ROWS = st.lists(st.text("abc #東", max_size=12), max_size=8)
@@ -49,6 +51,34 @@ def test_hashes_depend_on_seed_and_bits() -> None:
     np.testing.assert_array_equal(small.hashes, one.hashes & 255)
     with pytest.raises(ValueError, match="'b' is repeated"):
         TermDictionary.from_strings(["a", "b", "b"], 1)
+
+
+def plain_hash(data: bytes, seed: int) -> int:
+    """The hash of a term in whole numbers, as an int64."""
+    h = seed ^ len(data)
+    for i in range(0, max(len(data), 1), 8):
+        h = (h ^ (h >> 32 if i else 0) ^ int.from_bytes(data[i : i + 8], "little")) * 0x9E3779B97F4A7C15 % 2**64
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        h = (h ^ (h >> 33)) * factor % 2**64
+    h ^= h >> 33
+    return h - 2**64 if h >= 2**63 else h
+
+
+@given(st.text(max_size=30), st.integers(0, 2**64 - 1))
+def test_hashes_by_definition_with_and_without_the_compiler(word: str, seed: int) -> None:
+    """Products wrap without a warning in plain Python too (warnings are errors here)."""
+    data = word.encode()
+    assert TermDictionary.hashed([word], seed).hashes.tolist() == [plain_hash(data, seed)]
+    plain = getattr(hash_bytes, "py_func", hash_bytes)
+    array, first = frozen(np.array(list(data), np.uint8)), np.uint64(int.from_bytes(data[:8], "little"))
+    assert plain(array, 0, len(data), first, *hash_key(seed, 64)) == plain_hash(data, seed)
+
+
+def test_hashes_stay_what_they_are() -> None:
+    """They are in the files of every store."""
+    assert TermDictionary.hashed(["", "flood", "東京", "a" * 20], 7).hashes.tolist() == [
+        4478704255447944746, 7789136434046388512, -5122999979889130993, 8954759764765742533,
+    ]
 
 
 def rows_of(batch: TermBatch) -> list[tuple[set[tuple[str, int]], int]]:

@@ -38,12 +38,15 @@ def chunk(data: U8, start: int, end: int) -> np.uint64:
 
 @kernel
 def hash_bytes(data: U8, start: int, end: int, first: np.uint64, seed: np.uint64, mask: np.uint64) -> np.int64:
-    """Seeded hash, eight bytes at a time, with the finaliser of MurmurHash3; ``first`` is the first chunk."""
-    h = (first ^ seed ^ np.uint64(end - start)) * np.uint64(0x9E3779B97F4A7C15)
+    """Seeded hash, eight bytes at a time, with the finaliser of MurmurHash3; ``first`` is the first chunk.
+
+    Products are modulo 2^64. NumPy's function says so; its operator on two scalars warns, where nothing is compiled.
+    """
+    h = np.multiply(first ^ seed ^ np.uint64(end - start), np.uint64(0x9E3779B97F4A7C15))
     for i in range(start + 8, end, 8):
-        h = (h ^ (h >> np.uint64(32)) ^ chunk(data, i, end)) * np.uint64(0x9E3779B97F4A7C15)
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+        h = np.multiply(h ^ (h >> np.uint64(32)) ^ chunk(data, i, end), np.uint64(0x9E3779B97F4A7C15))
+    h = np.multiply(h ^ (h >> np.uint64(33)), np.uint64(0xFF51AFD7ED558CCD))
+    h = np.multiply(h ^ (h >> np.uint64(33)), np.uint64(0xC4CEB9FE1A85EC53))
     return np.int64((h ^ (h >> np.uint64(33))) & mask)
 
 
