@@ -42,3 +42,12 @@ def test_modules_exist(page: Path) -> None:
         parent = path.parent
         exists = path.with_suffix(".py").is_file() or path.is_dir() or parent.with_suffix(".py").is_file()
         assert exists or (parent / "__init__.py").is_file(), f"{name_of(page)} names {dotted}"
+
+
+def test_the_map_names_every_package() -> None:
+    """ARCHITECTURE.md: a folder of its own, or a word in backquotes; parts of a single index are inside it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for init in sorted((ROOT / "src" / "sightline").rglob("*/__init__.py")):
+        package = init.parent
+        inside_an_index = "postings" in package.parent.parts
+        assert inside_an_index or f"`{package.name}`" in text or f"[{package.name}/]" in text, name_of(package)
