@@ -1,8 +1,6 @@
-"""Query distribution statistics: cells, k-th distances, keywords, lifetimes, and counts that add up."""
+"""Query distribution statistics: cells, keywords, lifetimes, and counts that add up."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.geo.distance import distance_mm
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.config import StoreConfig
@@ -25,7 +22,6 @@ from sightline.partition.statistics import (
     SearchCounts,
     Statistics,
     StatisticsParams,
-    nearest_reach,
 )
 from sightline.partition.statistics.tally import Tally, queries_of
 from sightline.text.dictionary import TermDictionary
@@ -134,7 +130,7 @@ def test_the_smallest_cell_that_covers(corners):
 def test_points_are_counted_on_every_level():
     pyramid = Pyramid((0.0, 0.0, 8.0, 8.0), 3)
     places = [(0.0, 0.0), (-0.0, 8.0), (8.0, 8.0), (4.0, 4.0), (3.999, 4.0), (5e-324, 0.0)]
-    counts = pyramid.points(*(np.array(v) for v in zip(*places, strict=True)))
+    counts = pyramid.upward(pyramid.in_last_level(*(np.array(v) for v in zip(*places, strict=True))))
     expected = counts_by_hand([cells_met([(x, y, x, y)], pyramid.bounds, 3) for x, y in places], pyramid.cells)
     assert counts.tolist() == expected.tolist()
 
@@ -171,43 +167,6 @@ def test_a_box_costs_four_marks_a_level():
 
 
 # Nearest queries.
-
-EXPRESSIONS = {
-    "": lambda terms: True,
-    "flood": lambda terms: "flood" in terms,
-    "flood boat": lambda terms: {"flood", "boat"} <= terms,
-    "flood OR calm": lambda terms: bool({"flood", "calm"} & terms),
-    "flood AND NOT calm": lambda terms: "flood" in terms and "calm" not in terms,
-    "flood AND NOT unheard": lambda terms: "flood" in terms,
-    "unheard": lambda terms: False,
-    "unheard OR (boat calm)": lambda terms: {"boat", "calm"} <= terms,
-}
-
-
-@pytest.mark.parametrize("config", [GLOBE, PLANE], ids=["globe", "plane"])
-def test_kth_distances(config):
-    rng = np.random.default_rng(7)
-    west, south, east, north = config.space.bounds
-    words = ["flood", "boat", "calm", "tide"]
-    rows = [
-        (rng.uniform(west, east), rng.uniform(south, north), " ".join(rng.choice(words, rng.integers(0, 4))))
-        for _ in range(60)
-    ]
-    objects = objects_of(rows, config)
-    queries, expected = [], []
-    for text, holds in EXPRESSIONS.items():
-        for k in (1, 2, 7, 60, 61):
-            at = (rng.uniform(west, east), rng.uniform(south, north))
-            queries.append(sl.NearestQuery(text, at, k))
-            matching = [i for i, (_, _, words_of) in enumerate(rows) if holds(set(words_of.split()))]
-            far = np.sort(distance_mm(config.space, *at, objects.lon[matching], objects.lat[matching]))
-            expected.append(int(far[k - 1]) if len(far) >= k else NO_BOUND)
-    found = nearest_reach(block_of(queries, config), objects, config.space)
-    unbounded = np.array(expected) == NO_BOUND
-    assert (found == NO_BOUND).tolist() == unbounded.tolist()
-    assert 0 < unbounded.sum() < len(queries) - 10
-    # A chord near the diameter says little of the angle: 6 cm.
-    assert np.abs(found[~unbounded] - np.array(expected)[~unbounded]).max() <= 200
 
 
 def test_nearest_queries_count_in_their_search_region():
@@ -366,19 +325,28 @@ def test_searches_are_counted_and_handed_on():
     boxed = block_of([*ranges((0, 0, 3, 3), words="flood"), sl.NearestQuery("boat OR tide", (5, 5), 3)])
     near = block_of([sl.NearestQuery("boat", (0.5, 0.5), 1)])
     empty = Statistics.empty(PLANE.space, SMALL)
-    for _ in range(300):
-        counts.count(boxed)
-    counts.count(near, [1000])
-    counts.count(block_of([]))
-    assert len(counts) == 601
-    taken = json.loads(json.dumps(counts.take()))
-    assert taken["queries"] == 601
+    for _ in range(3):
+        counts.add(queries_of([boxed, boxed]))
+    counts.add(queries_of([near]), [1000])
+    assert len(counts) == 13
     once = empty.added(boxed, asked=True)
     expected = empty
-    for _ in range(300):
+    for _ in range(6):
         expected = expected.merged(once)
+    taken = counts.to_arrays()
     assert same(empty.with_searches(taken), expected.added(near, asked=True, reach_mm=[1000]))
-    assert len(counts) == 0
-    assert same(empty.with_searches(counts.take()), empty)
+    assert same(empty.with_searches(SearchCounts(PLANE.space, SMALL).to_arrays()), empty)
     with pytest.raises(ValueError, match="other cells"):
         Statistics.empty(PLANE.space).with_searches(taken)
+
+
+def test_what_is_handed_on_is_bounded():
+    """However much is asked: a number per cell and type at most, and the heaviest keywords."""
+    counts = SearchCounts(PLANE.space, SMALL)
+    words = block_of([sl.RangeQuery(f"w{i}", sl.Box(0, 0, 8, 8)) for i in range(5000)])
+    counts.add(queries_of([words, block_of(ranges((0, 0, 1, 1), words="w4999"))]))
+    taken = counts.to_arrays()
+    assert taken["weights"].size == 85
+    assert taken["term_hashes"].size == 4096
+    assert taken["term_rest"].tolist() == [5001 - 4097, 0]
+    assert hashes("w4999")[0] in taken["term_hashes"]

@@ -8,13 +8,13 @@ J is a complete pyramid of cells (:class:`Pyramid`), not an adaptive tree: 21,84
 their numbers are arithmetic, the nodes of a QT-tree *are* cells of it, and counts of different times add up cell by
 cell, which trees of different shapes do not.
 
-:class:`SearchCounts` gathers what is asked ad hoc, to be logged and added later.
+:class:`SearchCounts` gathers what is asked ad hoc, to be written to a file and added later. What stands is not kept in
+decayed counts: the subscriptions that stand are known exactly whenever a partitioning is fitted.
 """
 
 from sightline.partition.statistics.distribution import TYPES, Statistics, StatisticsParams
 from sightline.partition.statistics.keywords import KeywordMasses
 from sightline.partition.statistics.pyramid import Pyramid
-from sightline.partition.statistics.reach import nearest_reach
 from sightline.partition.statistics.searches import SearchCounts
 
-__all__ = ["TYPES", "KeywordMasses", "Pyramid", "SearchCounts", "Statistics", "StatisticsParams", "nearest_reach"]
+__all__ = ["TYPES", "KeywordMasses", "Pyramid", "SearchCounts", "Statistics", "StatisticsParams"]

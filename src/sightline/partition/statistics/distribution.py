@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32
+from sightline.index.arrays import F64, I32, I64
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space
 from sightline.partition.cost.sstd import CRQ, SKQ, SRQ, STQ, CostModel, cost_model
 from sightline.partition.history import History
+from sightline.partition.reach import nearest_reach
 from sightline.partition.statistics.keywords import KeywordMasses
 from sightline.partition.statistics.pyramid import Pyramid
-from sightline.partition.statistics.reach import nearest_reach
-from sightline.partition.statistics.tally import BINS, LONGEST, UNBOUNDED, Tally, dense, queries_of
+from sightline.partition.statistics.tally import BINS, LONGEST, UNBOUNDED, Tally, dense, queries_of, sparse
 
 __all__ = ["TYPES", "Statistics", "StatisticsParams"]
 
@@ -84,8 +84,12 @@ class Statistics:
 
     def with_objects(self, objects: ObjectColumns, span_us: int) -> Statistics:
         """With the objects that came in so many microseconds more."""
-        counts = self.objects + self.pyramid.points(objects.lon, objects.lat)
-        return replace(self, objects=counts, span_s=self.span_s + span_us / 1e6)
+        return self.with_cells(self.pyramid.in_last_level(objects.lon, objects.lat), span_us)
+
+    def with_cells(self, counts: I64, span_us: int) -> Statistics:
+        """With so many objects more in each cell of the last level, which came in so many microseconds."""
+        objects = self.objects + self.pyramid.upward(counts)
+        return replace(self, objects=objects, span_s=self.span_s + span_us / 1e6)
 
     def added(
         self, block: QueryBlock, *, asked: bool, objects: ObjectColumns | None = None,
@@ -118,17 +122,14 @@ class Statistics:
         weights[SKQ if asked else SKQ + CRQ] *= scale
         return self._plus(weights, tally.lengths, tally.durations, tally.seconds, tally.keywords)
 
-    def with_searches(self, counts: Mapping[str, Any]) -> Statistics:
-        """With what :meth:`SearchCounts.take` gave."""
-        if counts["levels"] != self.params.levels or counts["bounds"] != list(self.space.bounds):
-            raise ValueError(f"searches were counted in other cells: levels {counts['levels']}, {counts['bounds']}")
-        weights, lengths, durations, seconds = (
-            dense(counts[name]) for name in ("weights", "lengths", "durations", "seconds")
-        )
-        hashes, srq, skq = counts["terms"]
-        keywords = KeywordMasses.of(hashes, [srq, skq])
-        keywords = replace(keywords, rest=np.asarray(counts["rest"], np.float64))
-        return self._plus(weights, lengths, durations, seconds, keywords)
+    def with_searches(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Statistics:
+        """With the counts of :meth:`SearchCounts.to_arrays`."""
+        levels, bounds = int(arrays["levels"][0]), tuple(arrays["bounds"].tolist())
+        if levels != self.params.levels or bounds != tuple(self.space.bounds):
+            raise ValueError(f"searches were counted in other cells: levels {levels}, {bounds}")
+        weights = dense("weights", arrays, self.weights.shape)
+        lengths, durations, seconds = (arrays[name] for name in ("lengths", "durations", "seconds"))
+        return self._plus(weights, lengths, durations, seconds, KeywordMasses.from_arrays(arrays))
 
     def _plus(self, weights: F64, lengths: F64, durations: F64, seconds: F64, keywords: KeywordMasses) -> Statistics:
         return replace(
@@ -199,23 +200,22 @@ class Statistics:
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Named flat arrays for a file."""
         sizes = [self.params.levels, self.params.terms, self.params.sample, int(self.space.is_geographic)]
-        plain = {name: getattr(self, name) for name in ("weights", "objects", "lengths", "durations", "seconds")}
+        plain = {name: getattr(self, name) for name in ("lengths", "durations", "seconds")}
+        cells = {**sparse("weights", self.weights), **sparse("objects", self.objects)}
         place = {"bounds": np.asarray(self.space.bounds, np.float64), "span_s": np.array([self.span_s])}
-        return {**plain, **place, "sizes": np.array(sizes, np.int64), **self.keywords.to_arrays()}
+        return {**cells, **plain, **place, "sizes": np.array(sizes, np.int64), **self.keywords.to_arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Statistics:
         """Inverse of :meth:`to_arrays`; the arrays may be read-only."""
         levels, terms, sample, geographic = arrays["sizes"].tolist()
         space = Space.geographic() if geographic else Space.planar(arrays["bounds"].tolist())
-        plain = {
-            name: np.asarray(arrays[name], np.float64)
-            for name in ("weights", "objects", "lengths", "durations", "seconds")
-        }
+        plain = {name: np.asarray(arrays[name], np.float64) for name in ("lengths", "durations", "seconds")}
         params = StatisticsParams(levels, terms, sample)
+        cells = Pyramid(space.bounds, levels).cells
         return cls(
             space=space, params=params, span_s=float(arrays["span_s"][0]), keywords=KeywordMasses.from_arrays(arrays),
-            **plain,
+            weights=dense("weights", arrays, (6, cells)), objects=dense("objects", arrays, (cells,)), **plain,
         )  # fmt: skip
 
 

@@ -68,12 +68,15 @@ class Pyramid:
         south = first + y * side + x
         return np.column_stack([south, south + 1, south + side, south + side + 1])
 
-    def points(self, lon: F64, lat: F64) -> F64:
-        """Points in each cell of every level."""
-        side = 1 << self.levels
+    def in_last_level(self, lon: F64, lat: F64) -> I64:
+        """Points in each cell of the last level."""
         bounds = frozen(self.bounds, np.float64)
-        counts = count_points(frozen(lon, np.float64), frozen(lat, np.float64), bounds, side).astype(np.float64)
-        parts = [counts]
+        return count_points(frozen(lon, np.float64), frozen(lat, np.float64), bounds, 1 << self.levels)
+
+    def upward(self, counts: I64) -> F64:
+        """Counts of the cells of every level from those of the last."""
+        side = 1 << self.levels
+        parts = [counts.astype(np.float64)]
         while side > 1:
             side //= 2
             parts.append(parts[-1].reshape(side, 2, side, 2).sum((1, 3)).reshape(-1))

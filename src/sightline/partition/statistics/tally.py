@@ -13,10 +13,10 @@ from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, QueryBlock
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.cost.sstd import CRQ
+from sightline.partition.reach import nearest_pieces
 from sightline.partition.statistics._kernels import mark_boxes
 from sightline.partition.statistics.keywords import KeywordMasses
 from sightline.partition.statistics.pyramid import Pyramid
-from sightline.partition.statistics.reach import nearest_pieces
 
 __all__ = ["BINS", "LONGEST", "UNBOUNDED", "Queries", "Tally", "dense", "queries_of", "sparse"]
 
@@ -131,15 +131,15 @@ class Tally:
         )
 
 
-def sparse(array: npt.NDArray[Any]) -> dict[str, list[Any]]:
-    """An array that is mostly 0, as JSON."""
+def sparse(name: str, array: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    """An array that is mostly 0, as two: where it is not, and what it is there."""
     flat = array.reshape(-1)
     at = np.flatnonzero(flat)
-    return {"shape": list(array.shape), "at": at.tolist(), "values": flat[at].tolist()}
+    return {f"{name}_at": at.astype(np.int32), name: flat[at]}
 
 
-def dense(form: Mapping[str, Any]) -> F64:
+def dense(name: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int, ...]) -> F64:
     """Inverse of :func:`sparse`."""
-    out = np.zeros(int(np.prod(form["shape"])))
-    out[np.asarray(form["at"], np.int64)] = form["values"]
-    return out.reshape(form["shape"])
+    out = np.zeros(shape)
+    out.reshape(-1)[arrays[f"{name}_at"]] = arrays[name]
+    return out
