@@ -9,8 +9,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import uuid
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +26,7 @@ from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
 from sightline.partition import routing_class
-from sightline.stages.batch import Batches, BatchReport
+from sightline.stages.batch import Batches
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.fitting import given_history
 from sightline.stages.leaves import leaf_rows, routes_of
@@ -35,6 +34,8 @@ from sightline.stages.maintain import Maintenance
 from sightline.stages.registry import Registry
 from sightline.stages.results import Results
 from sightline.stages.search import Searcher
+from sightline.stages.search_log import SearchLog
+from sightline.stages.totals import OnBatch, Totals
 from sightline.stages.warm import warm
 from sightline.store.store import Store
 
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 RUNS, STAGING = "runs", "staging"
 BALANCE_POLICIES = ("never",)
-OnBatch = Callable[[BatchReport], None]
 _KEEP: Any = object()  # "what is omitted stays as stored"
 
 
@@ -122,6 +122,7 @@ class Engine:
         self._registry = Registry(store, self._book)
         self._results = Results(store, self._book)
         self._searcher = Searcher(store)
+        self._searches = SearchLog(store)
         self._batches: Batches | None = None
         self._maintenance: Maintenance | None = None
         self._runs: list[Run] = []
@@ -135,10 +136,11 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Stop the runs, each after its batch in flight."""
+        """Stop the runs, each after its batch in flight; log what was searched."""
         for run in self._runs:
             run.stop()
         self._runs.clear()
+        self._searches.close()
 
     @property
     def path(self) -> Path:
@@ -168,14 +170,14 @@ class Engine:
         from sightline.spark.sources import chunks
 
         self._begin()
-        totals: dict[str, Any] = {"objects": 0, "matches": 0, "rejects": 0, "commits": 0}
+        totals = self._totals(on_batch)
         try:
             if getattr(source, "isStreaming", False):
                 raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
-            after, pipeline = self._after(on_batch, totals), self._pipeline()
+            pipeline = self._pipeline()
             parts = chunks(source, self.spark, columns, self._store.path / STAGING)
             try:
-                run = start_once(parts.frames, "load", uuid.uuid4().hex, pipeline, after, lambda: None)
+                run = start_once(parts.frames, "load", uuid.uuid4().hex, pipeline, totals.add, lambda: None)
                 try:
                     run.await_termination()
                 except BaseException:  # Ctrl-C included: the batch in flight still commits
@@ -185,7 +187,7 @@ class Engine:
                 parts.remove_staged()
         finally:
             self._end()
-        return totals
+        return totals.counts
 
     def run(
         self,
@@ -216,7 +218,7 @@ class Engine:
             raise BadConfig("a run of this name is active", value=name, hint="stop it first, or pass another name=")
         self._begin()
         try:
-            after, pipeline = self._after(on_batch, {}), self._pipeline()
+            after, pipeline = self._totals(on_batch).add, self._pipeline()
             if getattr(source, "isStreaming", False):
                 checkpoint = self._store.path / RUNS / name
                 run = start_stream(source, name, checkpoint, trigger, columns, pipeline, after, self._end)  # type: ignore[arg-type]
@@ -286,11 +288,12 @@ class Engine:
         objects : pa.Table or DataFrame
             Rows with lon, lat, ts and text; an even sample of 200,000 of them is used.
         queries : iterable
-            Searches to expect, and subscriptions to expect beside those that stand already.
+            Searches to expect beside those counted so far, and subscriptions beside those that stand already.
         """
         to_arrow = getattr(objects, "toArrow", None)
         table = to_arrow() if to_arrow is not None else objects
         self._book.refresh()
+        self._searches.flush()
         self._registry.fit(given_history(table, queries, self._store, self._book))
 
     # --- results ---------------------------------------------------------------------------------------------------
@@ -325,13 +328,17 @@ class Engine:
     def search(self, query: Query) -> Result:
         """Answer a query over everything committed, in this process."""
         table, explain = self._searcher.answer(query)
+        self._searches.count(query, table)
         return Result(table, explain.to_dict)
 
     def search_many(self, queries: Iterable[Query]) -> Result:
         """Answer many queries as one Spark job; the column ``query`` is the place of each in the list."""
         from sightline.spark.searches import search_many
 
-        return Result(search_many(self.spark, self._store, list(queries)))
+        asked = list(queries)
+        table = search_many(self.spark, self._store, asked)
+        self._searches.count_many(asked, table)
+        return Result(table)
 
     def explain(self, query: Query) -> dict[str, Any]:
         """How a search is answered: segments read, left out and why, candidates, microseconds; leaves and workers."""
@@ -357,6 +364,8 @@ class Engine:
     def _end(self) -> None:
         if self._maintenance is not None:
             self._maintenance.stop()
+        if self._batches is not None:
+            self._batches.statistics.save()
         self._store.lock.release()
 
     def _pipeline(self) -> Batches:
@@ -373,22 +382,9 @@ class Engine:
         self._batches.epochs.ensure(self._store.config.partitioner, self._store.config.workers)
         return self._batches
 
-    def _after(self, on_batch: OnBatch | None, totals: dict[str, Any]) -> OnBatch:
-        def after(report: BatchReport) -> None:
-            counters = report.counters
-            totals["commits"] = totals.get("commits", 0) + 1
-            for name in ("objects", "matches", "rejects"):
-                totals[name] = totals.get(name, 0) + counters.get(name, 0)
-            seen = counters.get("objects", 0) + counters.get("rejects", 0)
-            swapped = counters.get("rejects: latitude out of range", 0)
-            if swapped * 100 > seen:
-                warnings.warn(
-                    f"{swapped} of {seen} rows have |lat| > 90: are lon and lat swapped? They are in rejects()",
-                    stacklevel=2,
-                )
+    def _totals(self, on_batch: OnBatch | None) -> Totals:
+        def nudge() -> None:
             if self._maintenance is not None:
                 self._maintenance.nudge()
-            if on_batch is not None:
-                on_batch(report)
 
-        return after
+        return Totals(nudge, on_batch)

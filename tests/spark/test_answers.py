@@ -5,6 +5,7 @@ A load costs about a second whatever it holds, so all cases of a deployment shar
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -19,6 +20,8 @@ from tests.stages.worlds import Deployment, new_folder, table_of
 
 import sightline as sl
 from sightline.model.queries import Query
+from sightline.stages.current import CurrentStatistics
+from sightline.store.store import Store
 from sightline.testing import StandingOracle
 
 pytestmark = pytest.mark.spark
@@ -118,6 +121,9 @@ def test_what_expired_and_what_came_late(world: World) -> None:
     late = sum(len(batch.late) for batch in world.oracle.batches)
     assert world.engine.counters().get("late", 0) == late
     assert world.engine.counters()["objects"] == cases.BATCHES * cases.BATCH_ROWS
+    counted = CurrentStatistics(Store.open(world.engine.path), threading.RLock()).at(-1)  # saved by each load
+    assert counted is not None
+    assert counted.objects[0] == pytest.approx(cases.BATCHES * cases.BATCH_ROWS, rel=0.01)
 
 
 def test_another_number_of_workers_changes_nothing(world: World) -> None:

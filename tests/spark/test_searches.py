@@ -85,3 +85,10 @@ def test_a_file_that_is_lost_is_named(deployment: Deployment, spark: SparkSessio
     deployment.store.data_path(lost).unlink()
     with pytest.raises(CorruptFile, match=lost):
         search_many(spark, deployment.store, [sl.RangeQuery("", WORLD)])
+
+
+def test_they_are_counted_as_searches(deployment: Deployment, spark: SparkSession) -> None:
+    with sl.open(deployment.folder, spark) as engine:
+        engine.search_many([sl.RangeQuery("flood", WORLD), sl.NearestQuery("flood", (0.0, 0.0), 3)])
+    (entry,) = deployment.store.control.read()
+    assert (entry.kind, entry.body["queries"]) == ("searches", 2)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from sightline.geo.bounds import pieces
-from sightline.index.arrays import F64, frozen
+from sightline.index.arrays import F64, I64, frozen
 from sightline.index.protocol import Conjunct
 from sightline.model.config import StoreConfig
 from sightline.model.dnf import Dnf
@@ -28,6 +28,11 @@ class Words:
         at = {word: i for i, word in enumerate(self.strings)}
         self._conjuncts = [([at[w] for w in some], [at[w] for w in none]) for some, none in dnf.conjuncts]
         self._dictionary = TermDictionary.hashed(self.strings, seed, hash_bits)
+
+    def positive(self) -> tuple[list[int], I64]:
+        """Number of positive words of each conjunct, and the hashes of all of them, one conjunct after the other."""
+        words = [word for some, _ in self._conjuncts for word in some]
+        return [len(some) for some, _ in self._conjuncts], self._dictionary.hashes[words]
 
     def conjuncts(self, dictionary: TermDictionary) -> tuple[list[Conjunct], list[str]]:
         """The conjuncts a segment can satisfy, in its term ids; and the words that every other one lacks there.

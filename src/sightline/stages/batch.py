@@ -21,6 +21,7 @@ from sightline.stages import schema as payload
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.closing import closing_events
 from sightline.stages.compile import Compiler, Indexes
+from sightline.stages.current import CurrentStatistics
 from sightline.stages.epochs import Epochs, layout_of
 from sightline.stages.job import Job
 from sightline.stages.standing import NEAREST, TOP_TERMS
@@ -68,7 +69,8 @@ class Batches:
         self._indexes = indexes or Indexes()
         self.compiler = Compiler(store, self.book, self._indexes)
         self.commit_lock = threading.RLock()  # merges commit between the batches of this process
-        self.epochs = Epochs(store, self.book, self.commit_lock)
+        self.statistics = CurrentStatistics(store, self.commit_lock)
+        self.epochs = Epochs(store, self.book, self.commit_lock, self.statistics)
         self._clock = clock
         self._segment_rows = segment_rows
         self._batch_lock = threading.Lock()
@@ -96,6 +98,7 @@ class Batches:
             version, counters = self._commit(plan, receipts, kept)
             self.store.plans.discard(run, batch)
             self.compiler.discard_retired()
+            self.statistics.save_if_due()
             seconds = {"plan": planned - began, "job": ran - planned, "commit": time.perf_counter() - ran}
             return BatchReport(run, batch, version, seconds, counters)
 
@@ -136,6 +139,7 @@ class Batches:
             object_index=self._indexes.objects,
             merge_parts=routing.workers if merges else 0,
             merge_matches=routing.duplicates,
+            sample=not config.keep_objects and self.epochs.unfitted(epoch),
             learnt=[entry.name for entry in snapshot.entries("learnt") if entry.stack == epoch["file"]],
             compiled=compiled.layers,
             dropped=compiled.dropped,
@@ -176,4 +180,6 @@ class Batches:
                 "counters": counters,
                 "schema": payload.encode(kept) if len(kept) else None,
             }
-            return self.store.commits.append(entry, snapshot.version), public
+            version = self.store.commits.append(entry, snapshot.version)
+            self.statistics.include(snapshot, receipts, plan.control)
+            return version, public

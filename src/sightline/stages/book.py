@@ -27,7 +27,7 @@ from sightline.store.control_log import ControlEntry
 from sightline.store.store import Store
 
 Int64s = npt.NDArray[np.int64]
-SUBSCRIBE, DROP, REBALANCE, FIT = "subscribe", "drop", "rebalance", "fit"
+SUBSCRIBE, DROP, REBALANCE, FIT, SEARCHES = "subscribe", "drop", "rebalance", "fit", "searches"
 NEVER = np.iinfo(np.int64).max
 
 

@@ -2,22 +2,26 @@
 
 An epoch is an immutable routing in a file that the commit log names. A change falls between two batches, so no object
 meets two routings. It comes from opening the store with another partitioner or number of workers, from a request in
-the control log (`rebalance`, `fit`), or from the first fit to stored data.
+the control log (`rebalance`, `fit`), or from the first fit to the objects that came.
 """
 
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sightline.partition import Routing, routing_class
+from sightline.partition.history import History
 from sightline.stages.book import FIT, SubscriptionBook
-from sightline.stages.fitting import FIT_OBJECTS, open_history, stored_history
+from sightline.stages.current import CurrentStatistics
+from sightline.stages.fitting import FIT_OBJECTS, open_history, seen_objects, stored_history
 from sightline.stages.mapped import FILES
 from sightline.stages.route import open_routing
+from sightline.stages.sample import SAMPLE
 from sightline.store.array_file import write_array_file
 from sightline.store.files import new_name
 from sightline.store.snapshot import Snapshot
@@ -29,12 +33,18 @@ OPENED, FITTED, REBALANCED = "opened", "fitted", "rebalance"
 class Epochs:
     """Writes the epochs of a store. The caller holds the pipeline lock."""
 
-    def __init__(self, store: Store, book: SubscriptionBook, commit_lock: threading.RLock) -> None:
-        self._store, self._book, self._commit_lock = store, book, commit_lock
+    def __init__(
+        self, store: Store, book: SubscriptionBook, commit_lock: threading.RLock, current: CurrentStatistics
+    ) -> None:
+        self._store, self._book, self._commit_lock, self._current = store, book, commit_lock, current
 
     def routing(self, epoch: dict[str, Any]) -> Routing:
         """The routing of an epoch."""
         return FILES.get(str(self._store.path), epoch["file"], "routing", open_routing)
+
+    def unfitted(self, epoch: dict[str, Any]) -> bool:
+        """Whether an epoch has a plain routing that waits for objects to be fitted to."""
+        return bool(epoch["why"] == OPENED and self.routing(epoch).fits)
 
     def ensure(self, partitioner: str, workers: int) -> None:
         """Make the routing asked for the one in force; a different one is the next epoch."""
@@ -53,17 +63,24 @@ class Epochs:
         histories = [entry.body["file"] for entry in asked if entry.kind == FIT]
         if histories:
             history = FILES.get(str(self._store.path), histories[-1], "history", open_history)
-            fitted = type(routing).fitted(history, self._store.config.space, routing.workers)
-            self._write(fitted, FITTED, control=asked[-1].position)
+            self._fit(routing, history, asked[-1].position)
         elif asked:
             loads = leaf_objects(snapshot, routing).astype(np.float64)
             self._write(routing.reassigned(loads), REBALANCED, layout_of(epoch), asked[-1].position)
-        elif epoch["why"] == OPENED and routing.fits and _stored(snapshot) >= FIT_OBJECTS:
-            history = stored_history(self._store, self._book, snapshot)
-            self._write(type(routing).fitted(history, self._store.config.space, routing.workers), FITTED)
+        elif self.unfitted(epoch) and seen_objects(snapshot) >= FIT_OBJECTS:
+            self._fit(routing, stored_history(self._store, self._book, snapshot))
+
+    def _fit(self, routing: Routing, history: History, control: int = -1) -> None:
+        """The next epoch is made for a history, and for what was counted so far."""
+        known = replace(history, statistics=self._current.at(self._book.position))
+        self._write(type(routing).fitted(known, self._store.config.space, routing.workers), FITTED, control=control)
+        self._current.save()
 
     def _write(self, routing: Routing, why: str, layout: str | None = None, control: int = -1) -> None:
-        """The next epoch; with new leaves unless it has the layout of an earlier one."""
+        """The next epoch; with new leaves unless it has the layout of an earlier one.
+
+        Samples of objects go with the epoch that was to be fitted to them.
+        """
         name = new_name("epoch")
         path = self._store.data_path(name)
         write_array_file(path, routing.to_arrays(), {"partitioner": routing.name}, durable=self._store.durable)
@@ -78,7 +95,9 @@ class Epochs:
                 "why": why,
                 "control": control,
             }
-            self._store.commits.append({"op": "epoch", "epoch": epoch}, snapshot.version)
+            waits = why == OPENED and routing.fits
+            samples = [] if waits else [entry.name for entry in snapshot.entries(SAMPLE)]
+            self._store.commits.append({"op": "epoch", "epoch": epoch, "remove": samples}, snapshot.version)
 
 
 def leaf_objects(snapshot: Snapshot, routing: Routing) -> npt.NDArray[np.int64]:
@@ -94,7 +113,3 @@ def leaf_objects(snapshot: Snapshot, routing: Routing) -> npt.NDArray[np.int64]:
 def layout_of(epoch: dict[str, Any]) -> str:
     """Epochs of one layout have the same leaves, dealt to workers in different ways."""
     return str(epoch.get("layout", epoch["partitioner"]))
-
-
-def _stored(snapshot: Snapshot) -> int:
-    return sum(entry.rows for entry in snapshot.entries("segment"))

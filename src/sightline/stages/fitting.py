@@ -1,7 +1,8 @@
 """The past a partitioning is fitted to: from what the store holds, or given by the user.
 
 A store begins on a plain partitioning. Once it has :data:`FIT_OBJECTS` objects, the next plan fits the partitioner to a
-sample of them and to the subscriptions that stand, and that is the next epoch; so is every history given to `fit`.
+sample of them, to the subscriptions that stand and to the statistics of what was searched, and that is the next epoch;
+so is every history given to `fit`, beside the same statistics.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from sightline.stages.asked_block import asked_block
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.mapped import FILES
 from sightline.stages.read import REQUIRED, clean
+from sightline.stages.sample import SAMPLE, joined, object_arrays, objects_in, open_sample, sampled_objects, thinned
 from sightline.store.array_file import ArrayFile
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
-from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 
 FIT_OBJECTS = 100_000
 SAMPLE_ROWS = 200_000  # objects of a history at most; an even sample of the newest
-_STANDING, _ASKED, _TERMS = "standing.", "asked.", "terms."
+_STANDING, _ASKED = "standing.", "asked."
 
 
 def no_queries(config: StoreConfig) -> QueryBlock:
@@ -42,18 +43,30 @@ def no_queries(config: StoreConfig) -> QueryBlock:
 
 
 def stored_history(store: Store, book: SubscriptionBook, snapshot: Snapshot) -> History:
-    """An even sample of the newest stored objects, and everything that stands."""
+    """An even sample of the newest objects, stored or sampled in time, and everything that stands."""
     parts: list[ObjectColumns] = []
     rows = 0
     for entry in reversed(snapshot.entries("segment")):
         if rows >= SAMPLE_ROWS:
             break
         segment = FILES.get(str(store.path), entry.name, "segment", Segment.from_file)
-        parts.append(_sampled(segment.objects(), SAMPLE_ROWS - rows))
+        parts.append(thinned(segment.objects(), SAMPLE_ROWS - rows))
         rows += len(parts[-1])
+    samples = [
+        (FILES.get(str(store.path), entry.name, SAMPLE, open_sample), int(entry.meta["step"]))
+        for entry in snapshot.entries(SAMPLE)
+    ]
+    if samples:
+        parts.append(thinned(sampled_objects(samples), SAMPLE_ROWS - rows))
     live = book.live()
     standing = book.block(live) if len(live) else no_queries(store.config)
-    return history_of(_joined(parts), standing, no_queries(store.config))
+    return history_of(joined(parts), standing, no_queries(store.config))
+
+
+def seen_objects(snapshot: Snapshot) -> int:
+    """How many objects there are to fit a partitioning to: stored ones, and those that were sampled."""
+    stored = sum(entry.rows for entry in snapshot.entries("segment"))
+    return stored + sum(int(entry.meta["seen"]) for entry in snapshot.entries(SAMPLE))
 
 
 def given_history(
@@ -82,7 +95,7 @@ def given_history(
         lives = [one.start_us for one in stands], [one.end_us for one in stands]
         asked = [one.query for one in stands], [one.id for one in stands]
         blocks.append(QueryBlock.from_queries(*asked, np.arange(len(stands)), *lives, config))
-    return history_of(_joined(parts), QueryBlock.concat(blocks), asked_block(searches, config))
+    return history_of(joined(parts), QueryBlock.concat(blocks), asked_block(searches, config))
 
 
 def history_of(objects: ObjectColumns, standing: QueryBlock, asked: QueryBlock) -> History:
@@ -92,34 +105,15 @@ def history_of(objects: ObjectColumns, standing: QueryBlock, asked: QueryBlock) 
 
 
 def history_arrays(history: History) -> dict[str, npt.NDArray[Any]]:
-    """Flat arrays of a history, for its file."""
-    objects = history.objects
+    """Flat arrays of a history, for its file. Statistics are not part of it: the fit takes the current ones."""
     return {
-        "lon": objects.lon, "lat": objects.lat, "ts": objects.ts, "span_us": np.array([history.span_us]),
-        **objects.terms.to_arrays(_TERMS), **history.standing.to_arrays(_STANDING), **history.asked.to_arrays(_ASKED),
+        **object_arrays(history.objects), "span_us": np.array([history.span_us]),
+        **history.standing.to_arrays(_STANDING), **history.asked.to_arrays(_ASKED),
     }  # fmt: skip
 
 
 def open_history(file: ArrayFile) -> History:
     """Map a history; nothing is copied."""
     arrays: Mapping[str, npt.NDArray[Any]] = {name: file.array(name) for name in file.names}
-    objects = ObjectColumns(arrays["lon"], arrays["lat"], arrays["ts"], TermBatch.from_arrays(arrays, _TERMS))
     standing, asked = QueryBlock.from_arrays(arrays, _STANDING), QueryBlock.from_arrays(arrays, _ASKED)
-    return History(objects, standing, asked, int(arrays["span_us"][0]))
-
-
-def _sampled(objects: ObjectColumns, most: int) -> ObjectColumns:
-    if len(objects) <= most:
-        return objects
-    rows = np.linspace(0, len(objects) - 1, most).astype(np.int64)
-    return ObjectColumns(objects.lon[rows], objects.lat[rows], objects.ts[rows], objects.terms.take(rows))
-
-
-def _joined(parts: list[ObjectColumns]) -> ObjectColumns:
-    nothing = np.empty(0)
-    return ObjectColumns(
-        np.concatenate([nothing, *(part.lon for part in parts)]),
-        np.concatenate([nothing, *(part.lat for part in parts)]),
-        np.concatenate([nothing.astype(np.int64), *(part.ts for part in parts)]),
-        TermBatch.concat([part.terms for part in parts]),
-    )
+    return History(objects_in(arrays), standing, asked, int(arrays["span_us"][0]))

@@ -28,6 +28,7 @@ class Job:
     object_index: str  # registered name
     merge_parts: int  # partitions of the second exchange; 0 = nothing has to cross workers
     merge_matches: bool = False  # the partitioner may find a pair twice: range matches cross as well
+    sample: bool = False  # no objects are kept and the routing waits to be fitted: keep a sample of them
     learnt: list[str] = field(default_factory=list)  # files of what routers of this epoch have learnt
     compiled: dict[str, list[list[str]]] = field(default_factory=dict)  # kind -> worker -> files, base first
     dropped: str | None = None  # numbers dropped since the base was compiled

@@ -61,5 +61,6 @@ class Maintenance:
         if store.commits.snapshot().version - self._swept < SWEEP_EVERY:
             return
         with self._batches.commit_lock:
-            sweep(store, keep=self._batches.compiler.names())
+            batches = self._batches
+            sweep(store, keep=batches.compiler.names(), done=batches.statistics.counted_files())
             self._swept = store.commits.snapshot().version

@@ -19,7 +19,7 @@ MATCHES = 4  # range matches of a partitioner that may find a pair twice, work -
 NEAREST = 5  # candidates of nearest subscriptions, work -> merge
 PANES = 6  # term counts per pane of top-terms subscriptions, work -> merge
 LATE = 8  # pairs that came too late, where several workers may find the same, work -> merge
-LEAVES = 7  # JSON: objects per leaf of the partitioning, route -> work
+LEAVES = 7  # JSON: objects per leaf of the partitioning and per cell of the statistics, route -> work
 LEARNT = 9  # what a router has learnt, route -> work
 
 

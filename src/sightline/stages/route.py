@@ -1,7 +1,7 @@
 """Route: rows of a source partition -> packets for the workers.
 
 Per Arrow batch: sort out bad rows, tokenise and hash the text, look the objects up in the epoch's routing, pack the
-rows of each worker into one binary value.
+rows of each worker into one binary value. On the way objects are counted for the statistics, and sampled if need be.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import pyarrow as pa
 from sightline.geo.curve import curve_keys
 from sightline.index.protocol import ObjectColumns
 from sightline.partition import ObjectRoutes, Routing, routing_from_arrays
+from sightline.stages.cells import CellCounts
 from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.stages.packet import Packet, pack
 from sightline.stages.parcel import LEARNT, LEAVES, OBJECTS, REJECTS, Parcel, pack_arrays, to_ipc
 from sightline.stages.read import clean
+from sightline.stages.sample import Sample
 from sightline.stages.standing import SUMMARY, WINDOWS
 from sightline.stages.summary import Summary, awaited, open_summary
 from sightline.store.array_file import ArrayFile
@@ -84,8 +86,10 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
     seen = 0
     leaves: Counter[int] = Counter()
     nobody = Unsent()
-    files = job.compiled.get(SUMMARY, [[]])[0]
-    summaries = [FILES.get(job.store, name, "summary", open_summary) for name in files]
+    cells = CellCounts(config.space)
+    sample = Sample() if job.sample else None
+    summarised = job.compiled.get(SUMMARY, [[]])[0]
+    summaries = [FILES.get(job.store, name, "summary", open_summary) for name in summarised]
     for batch in batches:
         cleaned = clean(batch, config.space, job.reject_after_us)
         if cleaned.rejects.num_rows:
@@ -94,7 +98,11 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         if n == 0:
             continue
         terms = tokenise(cleaned.objects.column("text"), config.text, config.seed, config.hash_bits)
-        routes = router.route_objects(ObjectColumns(cleaned.lon, cleaned.lat, cleaned.ts, terms))
+        objects = ObjectColumns(cleaned.lon, cleaned.lat, cleaned.ts, terms)
+        routes = router.route_objects(objects)
+        cells.add(objects.lon, objects.lat)
+        if sample is not None:
+            sample.add(objects)
         identity = (partition << ROW_BITS) + seen + np.arange(n, dtype=np.int64)
         seen += n
         counts = np.bincount(routes.leaf)
@@ -117,7 +125,8 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             for blob in pack(replace(packet, own=own)):
                 yield Parcel(worker, OBJECTS, blob)
     if leaves:
-        said = {"leaves": leaves, "unsent": nobody.to_list()}
+        files = [] if sample is None else [sample.write(job.target())]
+        said = {"leaves": leaves, "unsent": nobody.to_list(), "cells": cells.to_text(), "files": files}
         yield Parcel(partition % job.workers, LEAVES, json.dumps(said).encode())
     learnt = router.learnt()
     if learnt:

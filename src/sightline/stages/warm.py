@@ -24,6 +24,7 @@ from sightline.stages.fitting import stored_history
 from sightline.stages.inline import execute_inline
 from sightline.stages.registry import Registry
 from sightline.stages.search import Searcher
+from sightline.stages.search_log import SearchLog
 from sightline.store.store import Store
 
 DONE = "warmed"
@@ -76,11 +77,12 @@ def warm(partitioner: str = "grid") -> bool:
                 Registry(store, batches.book).fit(past)
             batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
         Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
-        searcher = Searcher(store)
+        searcher, log = Searcher(store), SearchLog(store)
         counted = [TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6))]
         counted.append(TopTermsQuery(everywhere, 100))  # more than an index knows at once
         for query in (*queries[:-1], *counted):
-            searcher.answer(query)
+            log.count(query, searcher.answer(query)[0])
+        log.flush()
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()
     return True

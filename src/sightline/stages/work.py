@@ -56,6 +56,7 @@ class Receipt:
     files: list[dict[str, object]] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     leaves: dict[str, int] = field(default_factory=dict)
+    cells: list[str] = field(default_factory=list)  # objects per cell of the statistics (`cells`)
     low_us: int | None = None
     high_us: int | None = None
 
@@ -93,6 +94,8 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
             said = json.loads(bytes(parcel.blob))
             for leaf, objects in said["leaves"].items():
                 receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + objects
+            receipt.cells.append(said["cells"])
+            receipt.files += said["files"]
             if said["unsent"]:
                 receipt.saw(*said["unsent"])
     if learnt:

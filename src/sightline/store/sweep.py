@@ -16,21 +16,21 @@ GRACE_S = 3600.0
 
 
 def sweep(store: Store, grace_s: float = GRACE_S, now: float | None = None, *,
-          keep: Iterable[str] = ()) -> list[str]:
+          keep: Iterable[str] = (), done: Iterable[str] = ()) -> list[str]:
     """Remove data files that no log names, and merged-away ones, and return their names.
 
     A file goes only when all of these hold: its name is of the form we make; it is older than `grace_s` (a
     merged-away file: since the merge); no open plan is as old as it, for its re-run may still name or read
-    the file; neither log names it, nor does `keep`. The caller holds the pipeline lock.
+    the file; neither log names it, nor does `keep`. Files that the control log names stay for good, except those that
+    are `done` with. The caller holds the pipeline lock.
     """
     now = time.time() if now is None else now
     found = list(_data_files(store))  # before reading the logs: what is named later was not found unnamed
     snapshot = store.commits.refresh()
     begun = [plan.created for plan in store.plans.open_plans() if not snapshot.has_run(plan.run, plan.batch)]
     bound = min([now - grace_s, *begun])
-    named = {*snapshot.names(), *keep, *_named_in(snapshot.epochs)}
-    for entry in store.control.read():
-        named.update(_named_in(entry.body))
+    asked = {name for entry in store.control.read() for name in _named_in(entry.body)}
+    named = {*snapshot.names(), *keep, *_named_in(snapshot.epochs), *(asked - set(done))}
     strays = [name for name, modified in found if name not in named and modified < bound]
     merged_away = [name for name, removed in snapshot.gone.items() if removed < bound]
     for name in [*strays, *merged_away]:
