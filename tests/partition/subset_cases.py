@@ -13,7 +13,7 @@ from sightline.index.standing.block import QueryBlock
 from sightline.model.config import StoreConfig
 from sightline.model.space import Space
 from sightline.partition.history import History
-from sightline.partition.subsets.sample import Sample
+from sightline.partition.sample import Sample
 from sightline.partition.subsets.subscriptions import Subscriptions
 from sightline.text.tokeniser import tokenise
 
@@ -55,6 +55,11 @@ def homes(routing, block):
     routes = routing.route_queries(block)
     assert sorted(routes.query.tolist()) == list(range(len(block)))
     return dict(zip(routes.query.tolist(), routes.worker.tolist(), strict=True))
+
+
+def settled_homes(routing, block, dropped=()):
+    """Worker of each row once the block is registered."""
+    return homes(routing.settled(block, np.array(dropped, np.int64)), block)
 
 
 def matches(query, words, config=PLANE):

@@ -1,4 +1,4 @@
-"""DkM-SKS's Equations 1-7 by hand and against the definitions written out."""
+"""DkM-SKS's Equations 1-7 by hand and against the definitions written out; costs are times |O_init|."""
 
 from __future__ import annotations
 
@@ -7,45 +7,64 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.index.arrays import frozen_fields
 from sightline.partition.cost import dkm_sks
 
-# Four objects with terms a = 0, b = 1, c = 2 on a line; subscriptions {a}, {a, b}, {} and {c, b}.
-LON = np.array([0.0, 1.0, 2.0, 3.0])
-LAT = np.zeros(4)
-OFFSETS = np.array([0, 2, 3, 4, 6])
-IDS = np.array([0, 1, 0, 2, 0, 2], np.int32)
-SUB_OFFSETS = np.array([0, 1, 3, 3, 5])
-SUB_TERMS = np.array([0, 0, 1, 1, 2], np.int32)
+# Four objects with terms a = 0, b = 1, c = 2: a b, a, c, a c.
+OBJECTS = [{0, 1}, {0}, {2}, {0, 2}]
+COUNTS = [3, 1, 2]
+
+
+def words_of(subscriptions):
+    """Each subscription is a list of conjuncts (positive, negative)."""
+    conjuncts = [conjunct for one in subscriptions for conjunct in one]
+    first = np.cumsum([0] + [len(one) for one in subscriptions])
+    lists = []
+    for side in (0, 1):
+        runs = [sorted(conjunct[side]) for conjunct in conjuncts]
+        lists += [np.cumsum([0] + [len(run) for run in runs]), np.array([term for run in runs for term in run])]
+    return frozen_fields(dkm_sks.Words, dkm_sks.WORD_TYPES, (first, *lists))
+
+
+def any_of(*terms):
+    return [({term}, set()) for term in terms]
+
+
+def costs_of(subscriptions, counts, objects):
+    return dkm_sks.subscription_costs(words_of(subscriptions), np.arange(len(subscriptions)), counts, objects)
 
 
 def test_equation_1():
-    """P(a) = 3/4, P(b) = 1/4, P(c) = 2/4; expected matches may exceed 1."""
-    counts = dkm_sks.term_counts(IDS, 3)
-    assert counts.tolist() == [3, 1, 2]
-    assert dkm_sks.keyword_costs(SUB_OFFSETS, SUB_TERMS, counts, 4).tolist() == [0.75, 1.0, 0, 0.75]
-    assert dkm_sks.keyword_costs([0, 2], [0, 2], counts, 4).tolist() == [1.25]
+    """P(a) = 3/4, P(b) = 1/4, P(c) = 2/4: {a}, {a, b}, {b, c}, {a, b, c} and a word nobody has."""
+    asked = [any_of(0), any_of(0, 1), any_of(1, 2), any_of(0, 1, 2), any_of(-1)]
+    assert (costs_of(asked, COUNTS, 4) / 4).tolist() == [0.75, 1, 0.75, 1.5, 0]
+    assert dkm_sks.subscription_costs(words_of(asked), np.array([2, 0]), COUNTS, 4).tolist() == [3, 3]
+
+
+def test_conjunctions_negations_and_no_word_at_all():
+    """Ours: a and c have 3 * 2/4; a without c 3 * (1 - 2/4); nothing asked, all four; only "not c", half of them."""
+    asked = [[({0, 2}, set())], [({0}, {2})], [(set(), set())], [(set(), {2})], [({0}, {-1})], [({0, -1}, set())]]
+    assert costs_of(asked, COUNTS, 4).tolist() == [1.5, 1.5, 4, 2, 3, 0]
+    assert costs_of([[({0, 2}, {1}), (set(), {0, 1})]], COUNTS, 4).tolist() == [1.5 * 3 / 4 + 4 * 1 / 4 * 3 / 4]
 
 
 def test_equations_2_and_3():
-    within = dkm_sks.objects_within(LON, LAT, [[1, 0, 2, 0], [-1, -1, 9, 1], [5, 0, 6, 0]])
-    assert within.tolist() == [2, 4, 0]
-    assert dkm_sks.region_probability(within, 4).tolist() == [0.5, 1, 0]
-    assert dkm_sks.subset_cost_by_space(within, [3, 2, 7], 4).tolist() == [1.5, 2, 0]
+    """Two of the objects are in R, three subscriptions: 2/4 each, 3 * 2/4 together."""
+    costs = dkm_sks.space_costs(2, 3)
+    assert costs.tolist() == [2, 2, 2]
+    assert dkm_sks.subset_cost(costs) / 4 == 1.5
+    assert dkm_sks.subset_cost(dkm_sks.space_costs(2, 0)) == 0
 
 
 def test_equations_4_to_6():
-    """Of the objects in [1, 3], two have a, none b, two c."""
-    within = dkm_sks.terms_within(LON, LAT, OFFSETS, IDS, [1, 0, 3, 0], 3)
-    assert within.tolist() == [2, 0, 2]
-    costs = dkm_sks.subscription_costs(SUB_OFFSETS, SUB_TERMS, within, 4)
-    assert costs.tolist() == [0.5, 0.5, 0, 0.5]
-    assert dkm_sks.subset_cost(costs) == 1.5
+    """Of the three objects in R two have a, none b, two c."""
+    costs = costs_of([any_of(0), any_of(0, 1), any_of(1, 2)], [2, 0, 2], 3)
+    assert costs.tolist() == [2, 2, 2]
+    assert dkm_sks.subset_cost(costs) == 6
 
 
 def test_without_objects_everything_is_free():
-    none = np.zeros(0)
-    assert dkm_sks.keyword_costs(SUB_OFFSETS, SUB_TERMS, [0, 0, 0], 0).tolist() == [0, 0, 0, 0]
-    assert dkm_sks.region_probability(dkm_sks.objects_within(none, none, [[0, 0, 1, 1]]), 0).tolist() == [0]
+    assert costs_of([any_of(0), [(set(), set())], [({0}, {1})]], [0, 0, 0], 0).tolist() == [0, 0, 0]
 
 
 def test_equation_7():
@@ -53,6 +72,9 @@ def test_equation_7():
     rectangles = [[0, 0, 2, 2], [1, 1, 5, 5], [4, 4, 9, 9]]
     boxes = [[0, 0, 2, 3], [3, 3, 5, 5], [1, 1, 2, 2], [8, 8, 8, 8], [20, 20, 30, 30]]
     assert dkm_sks.most_overlapping(rectangles, boxes).tolist() == [0, 1, 0, 2, 0]
+    rectangles = [[0, 0, 4, 4], [3, 0, 8, 4], [0, 0, 4, 4], [6, 6, 8, 8]]
+    boxes = {(3, 1, 6, 2): 1, (3.5, 0, 4, 1): 0, (5, 5, 6, 6): 3, (1, 6, 2, 7): 0, (0, 0, 8, 8): 1, (7, 3, 7, 3): 1}
+    assert dkm_sks.most_overlapping(rectangles, [*boxes]).tolist() == [*boxes.values()]
 
 
 corner = st.integers(0, 6)
@@ -71,24 +93,21 @@ def test_equation_7_written_out(rectangles, wanted):
     assert area(rectangles[chosen]) == max(map(area, rectangles))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_equations_written_out(seed):
-    rng = np.random.default_rng(seed)
-    objects = [set(rng.choice(8, rng.integers(0, 5), replace=False).tolist()) for _ in range(40)]
-    subscriptions = [set(rng.choice(8, rng.integers(1, 4), replace=False).tolist()) for _ in range(12)]
-    lon, lat = rng.uniform(0, 10, (2, 40))
-    r = (2.0, 1.0, 8.0, 9.0)
-    inside = [bool(r[0] <= x <= r[2] and r[1] <= y <= r[3]) for x, y in zip(lon, lat, strict=True)]
-    expected = [
-        sum(sum(k and term in o for k, o in zip(inside, objects, strict=True)) / 40 for term in s)
-        for s in subscriptions
-    ]
-    offsets, ids = flat(objects)
-    within = dkm_sks.terms_within(lon, lat, offsets, ids, r, 8)
-    assert dkm_sks.subscription_costs(*flat(subscriptions), within, 40) == pytest.approx(expected)
-    assert dkm_sks.objects_within(lon, lat, r).tolist() == [sum(inside)]
+conjunct = st.tuples(st.frozensets(st.integers(0, 2), max_size=2), st.frozensets(st.integers(0, 2), max_size=2))
 
 
-def flat(sets):
-    offsets = np.cumsum([0] + [len(one) for one in sets])
-    return offsets, np.array([term for one in sets for term in sorted(one)], np.int32)
+@given(
+    st.lists(st.frozensets(st.integers(0, 2)), max_size=8),
+    st.lists(st.lists(conjunct, min_size=1, max_size=3), min_size=1, max_size=4),
+)
+def test_equations_written_out(objects, subscriptions):
+    """|O| times the sum over conjuncts of the product of shares."""
+    n = len(objects)
+    counts = [sum(term in o for o in objects) for term in range(3)]
+
+    def expected(positive, negative):
+        shares = [counts[term] / n for term in positive] + [1 - counts[term] / n for term in negative]
+        return n * float(np.prod(shares))
+
+    wanted = [sum(expected(*one) for one in s) if n else 0 for s in subscriptions]
+    assert costs_of(subscriptions, counts, n).tolist() == pytest.approx(wanted)

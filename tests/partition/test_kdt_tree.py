@@ -14,8 +14,9 @@ from sightline.index.arrays import frozen
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.config import StoreConfig
+from sightline.partition.cost.ps2stream import LoadCosts
 from sightline.partition.history import History
-from sightline.partition.kdt_tree import Costs, HybridParams, KdtTreeRouting
+from sightline.partition.kdt_tree import HybridParams, KdtTreeRouting
 from sightline.partition.kdt_tree.grid_t import CellNode, Vocabulary, grid_of, plain_nodes
 from sightline.text.dictionary import TermDictionary
 from sightline.text.tokeniser import tokenise
@@ -116,6 +117,9 @@ def test_queries_of_figure_3(figure3):
     leaves = figure3.leaves_of(block_of(queries))
     assert leaves.leaf[leaves.query == 5].tolist() == [0, 2, 3, 6]
     assert leaves.leaf[leaves.query == 7].tolist() == [3, 4, 5]
+    # A search for "kiwi" in N1 also asks N12: an object with "kiwi" and another word may be owned there.
+    asked = figure3.owners_of(block_of(queries))
+    assert [asked.leaf[asked.query == q].tolist() for q in (0, 2, 3, 7)] == [[0, 1], [2], [3, 4, 5], [3, 4, 5]]
 
 
 def test_closed_terms_are_not_sent_for(figure3):
@@ -203,7 +207,7 @@ params = st.builds(
     theta=st.sampled_from([1, 6, 20]),
     epsilon=st.sampled_from([-1.0, 0.05]),  # below 0: every cut counts
     side=st.sampled_from([1, 2, 5, 64]),
-    costs=st.sampled_from([Costs(), Costs(1, 0, 0, 0), Costs(0, 0, 0, 0)]),
+    costs=st.sampled_from([LoadCosts(), LoadCosts(1, 0, 0, 0), LoadCosts(0, 0, 0, 0)]),
 )
 
 

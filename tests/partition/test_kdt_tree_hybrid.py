@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import sightline as sl
 from sightline.index.arrays import frozen, frozen_fields
-from sightline.partition.kdt_tree import Costs, HybridParams, KdtTreeRouting
-from sightline.partition.kdt_tree._kernels import hashed_part
-from sightline.partition.kdt_tree.hybrid._kernels import UNIT_TYPES, Units, deal, def1
+from sightline.partition.cost.ps2stream import LoadCosts, steady_loads, worker_loads
+from sightline.partition.kdt_tree import HybridParams, KdtTreeRouting
+from sightline.partition.kdt_tree.hybrid._kernels import UNIT_TYPES, Units, deal
 from sightline.partition.kdt_tree.hybrid.algorithm import (
     charge,
     classify,
@@ -28,6 +28,7 @@ from sightline.partition.kdt_tree.hybrid.merging import leaf_members, merge_leav
 from sightline.partition.kdt_tree.hybrid.node import best_cut, cut_along, halves, root_of, text_similarity
 from sightline.partition.kdt_tree.hybrid.sample import Sample, grid_lines
 from sightline.partition.kdt_tree.hybrid.text_parts import node_text, text_parts
+from sightline.partition.terms._kernels import hashed_to
 from tests.partition.test_kdt_tree import (
     CONFIG,
     WORDS,
@@ -43,7 +44,7 @@ from tests.partition.test_kdt_tree import (
     rows,
 )
 
-OBJECTS_ONLY = Costs(0, 1, 0, 0)
+OBJECTS_ONLY = LoadCosts(0, 1, 0, 0)
 HERE = sl.Box(0, 0, 4, 4)
 
 
@@ -70,25 +71,17 @@ def quadrants():
     return past, standing
 
 
-def test_definition_1():
-    """c1 |O| |Q| + c2 |O| + c3 |Qi| + c4 |Qd|, with stored queries in the product."""
-    costs = Costs(1, 10, 100, 1000)
-    assert costs.load(2, 3, 4, 5) == 1 * 2 * 3 + 10 * 2 + 100 * 4 + 1000 * 5
-    assert costs.steady(2, 3) == costs.load(2, 3, 3, 3) == def1(costs.weights, 2, 3) == 3326
-    assert costs.steady([0, 1], [0, 0]).tolist() == [0, 10]
-
-
 def test_similarity_is_the_cosine():
     """Objects have (flood 2, boat 1), queries want (flood 1, calm 1): 2 / (sqrt 5 sqrt 2)."""
     past = [(1, 1, "flood boat"), (1, 1, "flood")]
     sample = sample_of(past, [sl.RangeQuery("flood", HERE), sl.RangeQuery("calm", HERE)])
-    assert text_similarity(sample, root_of(sample, Costs())) == pytest.approx(2 / np.sqrt(10))
+    assert text_similarity(sample, root_of(sample, LoadCosts())) == pytest.approx(2 / np.sqrt(10))
     # A term counts once per query, however many conjuncts have it; NOT terms are not wanted.
     sample = sample_of(past, [sl.RangeQuery("(flood boat) OR (flood calm) NOT storm", HERE)])
-    assert text_similarity(sample, root_of(sample, Costs())) == pytest.approx(3 / np.sqrt(5 * 3))
+    assert text_similarity(sample, root_of(sample, LoadCosts())) == pytest.approx(3 / np.sqrt(5 * 3))
     for bare in ([], [sl.RangeQuery("", HERE)]):
         sample = sample_of(past, bare)
-        assert text_similarity(sample, root_of(sample, Costs())) == 1
+        assert text_similarity(sample, root_of(sample, LoadCosts())) == 1
 
 
 def test_lines_divide_the_objects():
@@ -102,7 +95,7 @@ def test_a_cut_balances_load():
     """Left 120 objects and 90 queries, right 120 and 80: 219 and 208 at c2 = 1, c3 + c4 = 1.1."""
     sample = sample_of(*quadrants(), side=4)
     assert sample.x_edges.tolist() == sample.y_edges.tolist() == [1.5, 2.5, 3.5]
-    costs = Costs(0, 1, 1, 0.1)
+    costs = LoadCosts(0, 1, 1, 0.1)
     root = root_of(sample, costs)
     assert root.box == (0, 0, 3, 3)
     assert root.load == pytest.approx(240 + 1.1 * 170)
@@ -121,7 +114,7 @@ def test_a_cut_balances_load():
 def test_subspaces_of_figure_3():
     """The first phase finds N1 and N3 where texts differ (N_t), N2 and N4 where they agree (N_s)."""
     sample = sample_of(*quadrants(), side=4)
-    root = root_of(sample, Costs())
+    root = root_of(sample, LoadCosts())
     assert text_similarity(sample, root) == pytest.approx(
         120 * 90 / (120 * np.sqrt(2) * np.sqrt(60**2 + 90**2 + 20**2))
     )
@@ -205,7 +198,7 @@ def test_idle_bins_are_filled_first():
 
 
 def test_homes_and_wild_queries_are_there_from_the_beginning():
-    bins, loads, *pairs = deals([[1], [2]], 2, Costs(1, 1, 1, 0), (1, -1, -1), [[0], [0]], wild=1)
+    bins, loads, *pairs = deals([[1], [2]], 2, LoadCosts(1, 1, 1, 0), (1, -1, -1), [[0], [0]], wild=1)
     # Both bins have the wild query: 0*1 + 0 + 1 = 1, and with object 0: 1*1 + 1 + 1 = 3.
     # Unit 0 (one object, one query) makes 1*2 + 1 + 2 = 5 of bin 0 (+4) and 2*2 + 2 + 2 = 8 of bin 1 (+5): 5 | 3.
     # Unit 1 shares the query: bin 0 2*2 + 2 + 2 = 8 (+3), 8 : 3 > 5 : 3, so to the lightest: 5 | 8.
@@ -230,7 +223,7 @@ def test_text_parts_by_hand():
     assert [name[s] if s >= 0 else s for s in text.smallest] == [-2, -2, -2, -2, "storm", -1]
     parts = text_parts(sample, node, text, 2, OBJECTS_ONLY)
     part = {name[t]: p for t, p in zip(parts.terms, parts.part, strict=True)}
-    assert part["storm"] == hashed_part(np.int64(dict(_hashes(["storm"]))["storm"]), 2)
+    assert part["storm"] == hashed_to(np.int64(dict(_hashes(["storm"]))["storm"]), 2)
     assert {name[t] for t, k in zip(parts.terms, parts.keyed, strict=True) if k} == {"boat", "calm", "flood"}
     for p in range(2):
         expected = {i for i, row in enumerate(past) if any(part[w] == p for w in row[2].split() if w != "storm")}
@@ -253,10 +246,10 @@ def test_loads_of_parts_are_what_the_dispatcher_sends(past, standing, parts):
     """A textual tree of one node: the members of its parts are exactly the routes of the history."""
     standing = [q for q in standing if isinstance(q, sl.RangeQuery)]
     sample = sample_of(past, standing)
-    node = root_of(sample, Costs())
-    made = text_parts(sample, node, node_text(sample, node), parts, Costs())
+    node = root_of(sample, LoadCosts())
+    made = text_parts(sample, node, node_text(sample, node), parts, LoadCosts())
     assert made.loads == pytest.approx(
-        [Costs().steady(len(o), len(q)) for o, q in zip(made.objects, made.queries, strict=True)]
+        [steady_loads(len(o), len(q), LoadCosts())[0] for o, q in zip(made.objects, made.queries, strict=True)]
     )
     words = Vocabulary(sample.terms[made.terms], made.part, made.keyed, made.counts)
     grid = grid_of(sample.x_edges, sample.y_edges, [CellNode(node.box, parts, words)])
@@ -313,7 +306,7 @@ def test_text_is_kept_in_n_t():
 def test_a_division_that_divides_nothing_is_charged():
     """Loads 9, 1, 1: three times 9 over 1.5, not 11. Loads 4, 4, 4: their sum."""
     sample = sample_of([(1, 1, "flood")], [])
-    node = root_of(sample, Costs())
+    node = root_of(sample, LoadCosts())
     leaves = [[type(node)(node.box, node.objects, node.queries, load) for load in loads] for loads in LOADS]
     assert [charge(way, HybridParams()) for way in leaves] == [18, 12]
 
@@ -324,9 +317,9 @@ LOADS = [(9.0, 1.0, 1.0), (4.0, 4.0, 4.0)]
 def test_what_cannot_be_divided_retires():
     """One place, one word: no cut, and every part but one would be empty."""
     sample = sample_of([(1, 1, "flood")] * 20, [sl.RangeQuery("flood", HERE)] * 5)
-    node = root_of(sample, Costs())
-    assert best_cut(sample, node, Costs()) is None
-    assert list(map(len, space_steps(sample, node, 4, Costs()))) == [1]
+    node = root_of(sample, LoadCosts())
+    assert best_cut(sample, node, LoadCosts()) is None
+    assert list(map(len, space_steps(sample, node, 4, LoadCosts()))) == [1]
     assert lighter(sample, node, HybridParams()) is None
     tree = partition_workload(sample, 4, HybridParams())
     assert sum(len(n.loads) for n in tree.nodes) == 4
@@ -348,7 +341,7 @@ def test_trees_end_and_keep_their_bounds(past, standing, workers, sigma):
     for w in range(workers):
         mine = [i for i in range(len(worker)) if worker[i] == w]
         o, q = (set().union(*(lists[i].tolist() for i in mine)) for lists in (objects, wanted))
-        assert loads[w] == pytest.approx(float(params.costs.load(len(o), len(q), len(q), len(q))))
+        assert loads[w] == pytest.approx(worker_loads(len(o), len(q), len(q), len(q), params.costs)[0])
 
 
 def test_balance_is_reached_where_it_can_be():

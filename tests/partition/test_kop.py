@@ -23,6 +23,7 @@ from tests.partition.subset_cases import (
     homes,
     near,
     objects_of,
+    settled_homes,
     subscriptions_of,
 )
 from tests.stages import worlds
@@ -61,11 +62,11 @@ def test_example_3():
     routing = KopRouting.fitted(history_of(NINE, queries, first=1), PLANE.space, 2)
     home = homes(routing, block_of(queries, first=1))
     assert [{row + 1 for row in home if home[row] == w} for w in (0, 1)] == [{1, 6, 7, 9, 10}, {2, 3, 4, 5, 8}]
-    assert routing.division.loads(2).tolist() == [27, 25]
+    assert routing.loads().tolist() == [27, 25]
     # A new subscription goes to the least C(w), which it raises: 25 + 1, 26 + 5, 27 + 1, 28 + 9.
     new = block_of([near(f"n{cost}", 1, 1) for cost in (1, 5, 1, 9)], first=100)
-    assert homes(routing, new) == {0: 1, 1: 1, 2: 0, 3: 0}
-    assert homes(routing, new) == {0: 1, 1: 1, 2: 0, 3: 0}  # nothing is remembered
+    assert settled_homes(routing, new) == {0: 1, 1: 1, 2: 0, 3: 0}
+    assert homes(routing, new) == {0: 1, 1: 1, 2: 1, 3: 1}  # unknown: where the next one would go
 
 
 def test_what_no_object_matched_is_spread():
@@ -73,7 +74,7 @@ def test_what_no_object_matched_is_spread():
     queries = [near("nowhere", 1, 1) for _ in range(40)] + [near("n9", 1, 1)]
     routing = KopRouting.fitted(history_of(NINE, queries), PLANE.space, 2)
     assert sorted(np.bincount(list(homes(routing, block_of(queries)).values())).tolist()) == [12, 29]  # 9 = 18 halves
-    fresh = homes(routing, block_of(queries[:40], first=100))
+    fresh = settled_homes(routing, block_of(queries[:40], first=100))
     assert np.bincount(list(fresh.values())).tolist() == [20, 20]
 
 
@@ -123,12 +124,46 @@ def test_parts_are_dealt_anew_on_top_of_what_owners_do(kind):
     queries = [near(f"n{cost}", i % 3, i // 3) for i, cost in enumerate(EXAMPLE_3)]
     routing = kind.fitted(history_of(NINE, queries), PLANE.space, 2)
     loads = np.zeros(2 + len(routing.division))
-    loads[0], loads[2] = 10, 7
+    loads[:2], loads[2] = (18, 4), 70
     again = routing.reassigned(loads)
-    assert again.division.worker.tolist() == [1] * len(routing.division)
-    home = homes(again, block_of(queries))
-    assert set(home.values()) == {1}
-    assert again.division.loads(2)[1] == pytest.approx(routing.division.loads(2).sum())
+    # 22 objects came: a part matches 22 / 9 of what it did in the nine, and the first has 70 of its own.
+    parts = loads[2:] + routing.division.cost * 22 / 9
+    assert again.division.worker.tolist() == longest_first(parts, loads[:2]).tolist()
+    assert set(homes(again, block_of(queries)).values()) == {0, 1}
+    assert again.loads().sum() == pytest.approx(routing.loads().sum())
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_what_came_since_is_remembered(kind):
+    """One block after the other is as good as both at once; what is settled stays, whatever it is asked with."""
+    queries = [near(f"n{cost}", i % 3, i // 3) for i, cost in enumerate(EXAMPLE_3)]
+    routing = kind.fitted(history_of(NINE, queries), PLANE.space, 3)
+    new = block_of([*queries[::-1], box("n5", 0, 0, 1, 1), near("n9", 2, 2, 5)], first=100)
+    none = np.empty(0, np.int64)
+    whole = routing.settled(new, none)
+    first = routing.settled(new.take(np.arange(5)), none)
+    both = first.settled(new.take(np.arange(5, 12)), none)
+    assert homes(both, new) == homes(whole, new) == settled_homes(whole, new)
+    backwards = homes(whole, new.take(np.arange(12)[::-1]))
+    assert backwards == {11 - row: worker for row, worker in homes(whole, new).items()}
+    assert homes(whole, block_of(queries)) == homes(routing, block_of(queries))
+    assert whole.loads().sum() == pytest.approx(routing.loads().sum() + whole.later.cost.sum())
+    leaves = whole.leaves_of(new)
+    assert leaves.leaf.tolist() == [homes(whole, new)[row] for row in range(12)]
+    assert whole.owners_of(new).leaf.tolist() == [0, 1, 2] * 12
+
+
+def test_a_drop_lowers_the_load():
+    """Golden E9 again, loads 27 and 25. Without 9 (a cost of 9 of the first) and the new 100 (of the second)."""
+    routing = KopRouting.fitted(history_of(NINE, [near(f"n{c}", 1, 1) for c in EXAMPLE_3], first=1), PLANE.space, 2)
+    one = routing.settled(block_of([near("n8", 1, 1)], first=100), np.empty(0, np.int64))
+    assert one.loads().tolist() == [27, 33]
+    new = block_of([near("n3", 1, 1), near("n6", 1, 1)], first=101)
+    two = one.settled(new, np.array([9, 100]))
+    assert two.loads().tolist() == [27 - 9 + 3 + 6, 25]
+    assert homes(two, new) == {0: 0, 1: 0}
+    three = two.settled(new.take([0]), np.array([9, 102, 7777]))  # registered before; dropped before, or never seen
+    assert three.loads().tolist() == [27 - 9 + 3, 25]
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -150,7 +185,7 @@ def test_without_a_past(kind):
         assert routing.leaf_table()["split"].to_pylist() == ["hash", "hash"]
         assert routing.leaves_of(block).leaf.tolist() == [0, 1] * 3
     routing = kind.fitted(history_of(NINE, []), PLANE.space, 2)
-    assert set(homes(routing, block).values()) == {0, 1}
+    assert set(settled_homes(routing, block).values()) == {0, 1}
     routing = kind.fitted(history_of([], [near("n3", 1, 1)]), PLANE.space, 2)
     assert len(routing.division) == 0
 
@@ -162,7 +197,7 @@ def test_more_workers_than_anything(kind):
     queries = [near("a", 3, 3), near("a", 3, 3, 9), box("b", 3, 3, 3, 3)]
     routing = kind.fitted(history_of(rows, queries), PLANE.space, 7)
     assert len(set(homes(routing, block_of(queries)).values())) == (1 if kind is SopRouting else 3)
-    assert set(homes(routing, block_of(queries * 7, first=50)).values()) == set(range(7))
+    assert set(settled_homes(routing, block_of(queries * 7, first=50)).values()) == set(range(7))
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -184,7 +219,10 @@ def test_each_stands_once_and_loads_are_even(kind, places, known, new, workers):
     for array in arrays.values():
         array.flags.writeable = False
     mapped = kind.from_arrays(arrays)
-    for block in (history.standing, block_of(new, GLOBE, first=1000)):
+    later = block_of(new, GLOBE, first=1000)
+    none = np.empty(0, np.int64)
+    routing, mapped = (one.settled(later, none) for one in (routing, mapped))
+    for block in (history.standing, later):
         routes = routing.route_queries(block)
         pairs = list(zip(routes.worker.tolist(), routes.query.tolist(), strict=True))
         assert pairs == sorted(set(pairs))
@@ -199,5 +237,6 @@ def test_each_stands_once_and_loads_are_even(kind, places, known, new, workers):
         assert leaves.leaf.tolist() == mapped.leaves_of(block).leaf.tolist()
     assert mapped.leaf_table().equals(routing.leaf_table())
     if len(routing.division):
-        loads, heaviest = routing.division.loads(workers), routing.division.cost.max()
+        loads = routing.loads()
+        heaviest = max(routing.division.cost.max(), routing.later.cost.max(initial=0))
         assert loads.max() - loads.min() <= heaviest + 1e-9

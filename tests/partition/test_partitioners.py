@@ -17,6 +17,7 @@ from sightline.model.errors import UnknownPlugin
 from sightline.partition import PARTITIONERS, routing_class, routing_from_arrays
 from sightline.partition.allocate import longest_first
 from sightline.partition.history import History
+from sightline.partition.optional import owners_of
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 from tests.stages import worlds
@@ -81,7 +82,8 @@ def pairs_of(first, second):
 @settings(max_examples=40)
 @given(history=histories, places=places, queries=asked, workers=st.integers(1, 7))
 def test_what_can_match_meets(name, history, places, queries, workers):
-    """Completeness, and no pair twice unless declared; top terms meet the owner."""
+    """Completeness, and no pair twice unless declared; top terms meet the owner. Company moves no query; a search
+    visits the owners of what it finds."""
     routing = made(name, history, workers)
     objects, block = objects_at(places), block_of(queries)
     routes, stands = routing.router().route_objects(objects), routing.route_queries(block)
@@ -95,9 +97,15 @@ def test_what_can_match_meets(name, history, places, queries, workers):
     standing = pairs_of(stands.query, stands.worker)
     assert len(set(standing)) == len(standing)
     assert stands.worker.tolist() == sorted(stands.worker.tolist())
+    some = np.arange(len(queries))[::-2]
+    fewer = routing.route_queries(block.take(some))
+    assert {(some[q], w) for q, w in pairs_of(fewer.query, fewer.worker)} == {p for p in standing if p[0] in some}
+    asked = owners_of(routing, block)
+    visits = set(pairs_of(asked.query, asked.leaf))
     for row, q in matching(objects, block):
         met = {w for r, w in sent if r == row} & {w for p, w in standing if p == q}
         assert met, (queries[q], places[row])
+        assert (q, routes.leaf[row]) in visits
         if block.kind[q] == KIND_TOP_TERMS:
             assert routes.owner[row] in met
         elif not routing.duplicates:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import sightline as sl
 from sightline.index.protocol import ObjectColumns
 from sightline.model.config import StoreConfig
+from sightline.partition.cost.ps2stream import LoadCosts
 from sightline.partition.history import History
 from sightline.partition.terms import FrequencyRouting, HypergraphRouting, MetricRouting, TextRoutRouting
-from sightline.partition.terms._kernels import hashed_workers, keys_of_conjuncts
+from sightline.partition.terms._kernels import all_hashed_to, keys_of_conjuncts
 from sightline.partition.terms.vocabulary import TermParams, Vocabulary
 from sightline.text.term_batch import TermBatch
 from tests.partition.term_corpora import CONFIG, WORLD, block_of, hash_of, history, posts, topical
@@ -149,7 +150,7 @@ def test_a_conjunct_without_positive_terms_stands_everywhere(routing):
 
 def test_unseen_terms_are_hashed():
     """The halves of the hash folded, 31 bits of it, modulo: 5 ^ 3 = 6, 6 % 4 = 2; a negative one has bits, no sign."""
-    assert hashed_workers(np.array([(5 << 32) | 3, 0, 7, -1, -(2**63)]), 4).tolist() == [2, 0, 3, 0, 0]
+    assert all_hashed_to(np.array([(5 << 32) | 3, 0, 7, -1, -(2**63)]), 4).tolist() == [2, 0, 3, 0, 0]
     routing = TextRoutRouting.start(CONFIG.space, 5)
     h = hash_of("unheard")
     expected = ((h ^ (h >> 32)) & 0x7FFFFFFF) % 5
@@ -186,7 +187,7 @@ def test_counts_and_loads_by_hand():
     assert rows[hash_of("w3")] == (1, 1, 1 * 1 + 1 + 1)
     assert rows[hash_of("w9")] == (0, 1, 1)
     assert hash_of("w4") not in rows
-    weighed = vocabulary.load(TermParams(c1=2, c2=0.5, c3=0.25))
+    weighed = vocabulary.load(TermParams(costs=LoadCosts(2, 0.5, 0.25, 0)))
     assert weighed[vocabulary.hashes.tolist().index(hash_of("w2"))] == 2 * 1 * 2 + 0.5 * 1 + 0.25 * 2
 
 

@@ -64,6 +64,7 @@ class Routing(Protocol):
     * nearest queries meet every object with their keywords; top-term queries stand wherever an owner of an object in
       their region is;
     * every object has exactly one owner, and is always among the workers it is sent to;
+    * where a query stands is its own: the other queries of a block do not change it;
     * a routing that ``learns`` may choose another owner for an equal object later; others choose by place and terms.
     """
 

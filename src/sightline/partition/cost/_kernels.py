@@ -73,26 +73,48 @@ def workloads(model: CostModel, p: F64, objects: F64, rates: F64, h_srq: F64, h_
     return out
 
 
-@kernel
-def count_within(lon: F64, lat: F64, boxes: F64) -> I64:
-    """|O_R| of each closed box (DkM-SKS Equation 2)."""
-    out = np.zeros(len(boxes), np.int64)
-    for r in range(len(boxes)):
-        west, south, east, north = boxes[r, 0], boxes[r, 1], boxes[r, 2], boxes[r, 3]
-        for i in range(len(lon)):
-            if west <= lon[i] <= east and south <= lat[i] <= north:
-                out[r] += 1
-    return out
+class Words(NamedTuple):
+    """Keywords of subscriptions: conjuncts of each, positive and negative terms of a conjunct (-1: nobody has it)."""
+
+    conjuncts: I64
+    pos_offsets: I64
+    pos: I32
+    neg_offsets: I64
+    neg: I32
+
+
+WORD_TYPES = (np.int64, np.int64, np.int32, np.int64, np.int32)
 
 
 @kernel
-def count_terms_within(lon: F64, lat: F64, offsets: I64, ids: I32, box: F64, terms: int) -> I64:
-    """|O_{R, lambda}| of every term, for one closed box (DkM-SKS Equation 4)."""
-    out = np.zeros(terms, np.int64)
-    for i in range(len(lon)):
-        if box[0] <= lon[i] <= box[2] and box[1] <= lat[i] <= box[3]:
-            for e in range(offsets[i], offsets[i + 1]):
-                out[ids[e]] += 1
+def expected_matches(words: Words, subscription: int, counts: I64, objects: int) -> float:
+    """Equations 1 and 5 of DkM-SKS times |O_init|: the sum over the conjuncts of a subscription.
+
+    ``objects`` is |O_R| (all objects for Equation 1), ``counts[t]`` how many of them have term t. The first positive
+    term counts its objects, further ones multiply by the share of the objects that have them, negated ones by the
+    share that lack them; without positive terms all objects are begun with.
+    """
+    if objects == 0:
+        return 0.0
+    total = 0.0
+    for c in range(words.conjuncts[subscription], words.conjuncts[subscription + 1]):
+        expected = float(objects)
+        for p in range(words.pos_offsets[c], words.pos_offsets[c + 1]):
+            having = float(counts[words.pos[p]]) if words.pos[p] >= 0 else 0.0
+            expected = having if p == words.pos_offsets[c] else expected * (having / objects)
+        for p in range(words.neg_offsets[c], words.neg_offsets[c + 1]):
+            having = float(counts[words.neg[p]]) if words.neg[p] >= 0 else 0.0
+            expected *= 1.0 - having / objects
+        total += expected
+    return total
+
+
+@kernel
+def subscription_costs(words: Words, rows: I64, counts: I64, objects: int) -> F64:
+    """:func:`expected_matches` of the subscriptions ``rows``."""
+    out = np.empty(len(rows), np.float64)
+    for i in range(len(rows)):
+        out[i] = expected_matches(words, rows[i], counts, objects)
     return out
 
 
@@ -109,4 +131,25 @@ def most_overlapping(rectangles: F64, boxes: F64) -> I32:
             area = width * height if touches else 0.0
             if area > best or (area == best and touches and not touched):
                 out[b], best, touched = r, area, touches
+    return out
+
+
+@kernel
+def worker_load(costs: F64, objects: float, stored: float, inserted: float, deleted: float) -> float:
+    """Definition 1 of PS2Stream with ``costs`` = (c1, c2, c3, c4)."""
+    return float(costs[0] * objects * stored + costs[1] * objects + costs[2] * inserted + costs[3] * deleted)
+
+
+@kernel
+def steady_load(costs: F64, objects: float, queries: float) -> float:
+    """:func:`worker_load` where every stored query is inserted once and deleted once."""
+    return worker_load(costs, objects, queries, queries, queries)
+
+
+@kernel
+def worker_loads(costs: F64, objects: F64, stored: F64, inserted: F64, deleted: F64) -> F64:
+    """:func:`worker_load` of n workers."""
+    out = np.empty(len(objects), np.float64)
+    for w in range(len(objects)):
+        out[w] = worker_load(costs, objects[w], stored[w], inserted[w], deleted[w])
     return out

@@ -9,7 +9,6 @@ A *leaf* is a node that is one piece, or one part of the terms of a node that is
 """
 
 from sightline.partition.kdt_tree.hybrid.algorithm import HybridParams
-from sightline.partition.kdt_tree.hybrid.node import Costs
 from sightline.partition.kdt_tree.routing import KdtTreeRouting
 
-__all__ = ["Costs", "HybridParams", "KdtTreeRouting"]
+__all__ = ["HybridParams", "KdtTreeRouting"]

@@ -13,6 +13,9 @@ import numpy as np
 
 from sightline.index.arrays import F64, I32, I64, U8, Flag
 from sightline.jit import kernel
+from sightline.partition.pairs._kernels import add_once, by_worker, with_room
+from sightline.partition.terms._kernels import hashed_to
+from sightline.partition.tiles._kernels import slot_of
 
 _NO_TERM, _CLOSED, _OPEN = 0, 1, 2
 
@@ -59,34 +62,6 @@ QUERY_TYPES = (np.bool_, np.int64, np.int64, np.int32, np.int64)
 
 
 @kernel
-def cell_of(value: float, edges: F64) -> int:
-    """Number of edges at or below a value: monotone, so what is ordered on an axis stays ordered in cells."""
-    low, high = 0, len(edges)
-    while low < high:
-        middle = (low + high) >> 1
-        if edges[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def hashed_part(term: int, parts: int) -> int:
-    """The part of a term that has none by the tree (section IV-C leaves it open; ours)."""
-    return ((term ^ (term >> 31)) & 0x7FFFFFFF) % parts
-
-
-@kernel
-def hashed_parts(terms: I64, parts: int) -> I32:
-    """:func:`hashed_part` of many."""
-    out = np.empty(len(terms), np.int32)
-    for i in range(len(terms)):
-        out[i] = hashed_part(terms[i], parts)
-    return out
-
-
-@kernel
 def slots_for(terms: I64, size: int) -> I64:
     """A slot for each of some distinct terms in an empty table of a power of two slots, more than there are terms."""
     taken = np.zeros(size, np.bool_)
@@ -129,11 +104,8 @@ def send_objects(
     seen = np.full(workers, -1, np.int64)
     pairs = 0
     for i in range(n):
-        if pairs + workers > len(rows):
-            more_rows, more_to = np.empty(2 * len(rows), np.int32), np.empty(2 * len(rows), np.int32)
-            more_rows[:pairs], more_to[:pairs] = rows[:pairs], to[:pairs]
-            rows, to = more_rows, more_to
-        cell = cell_of(lat[i], grid.y_edges) * columns + cell_of(lon[i], grid.x_edges)
+        rows, to = with_room(rows, to, pairs, workers)
+        cell = slot_of(lat[i], grid.y_edges) * columns + slot_of(lon[i], grid.x_edges)
         node = grid.cell_node[cell]
         first = grid.node_leaf[node]
         parts = grid.node_leaf[node + 1] - first
@@ -144,35 +116,18 @@ def send_objects(
                 term = hashes[ids[j]]
                 slot = find_term(grid, node, term)
                 if slot < 0:
-                    part = hashed_part(term, parts)
+                    part = hashed_to(term, parts)
                 else:
                     part = grid.slot_part[slot]
                 kind = _CLOSED
                 if slot < 0 or grid.slot_keyed[slot] != 0:
                     kind = _OPEN
-                    worker = leaf_worker[first + part]
-                    if seen[worker] != i:
-                        seen[worker] = i
-                        rows[pairs], to[pairs] = i, worker
-                        pairs += 1
+                    pairs = add_once(i, leaf_worker[first + part], seen, rows, to, pairs)
                 if kind > rank or (kind == rank and term < smallest):
                     rank, smallest, own = kind, term, part if kind == _OPEN else (part + cell) % parts
         leaf[i] = first + own
-        worker = leaf_worker[leaf[i]]
-        if seen[worker] != i:
-            seen[worker] = i
-            rows[pairs], to[pairs] = i, worker
-            pairs += 1
-    start = np.zeros(workers + 1, np.int64)
-    for p in range(pairs):
-        start[to[p] + 1] += 1
-    for w in range(workers):
-        start[w + 1] += start[w]
-    out_row, out_worker = np.empty(pairs, np.int32), np.empty(pairs, np.int32)
-    for p in range(pairs):
-        at = start[to[p]]
-        start[to[p]] += 1
-        out_row[at], out_worker[at] = rows[p], to[p]
+        pairs = add_once(i, leaf_worker[leaf[i]], seen, rows, to, pairs)
+    out_row, out_worker = by_worker(rows, to, pairs, workers)
     return leaf, out_row, out_worker
 
 
@@ -190,7 +145,7 @@ def key_part(terms: QueryTerms, conjunct: int, grid: GridT, node: int, parts: in
             count = np.int64(grid.slot_count[slot])
         if part < 0 or count < fewest or (count == fewest and term < smallest):
             fewest, smallest = count, term
-            part = np.int64(grid.slot_part[slot]) if slot >= 0 else np.int64(hashed_part(term, parts))
+            part = np.int64(grid.slot_part[slot]) if slot >= 0 else np.int64(hashed_to(term, parts))
     return int(part)
 
 
@@ -204,19 +159,16 @@ def visited_leaves(query: I32, box: F64, terms: QueryTerms, grid: GridT) -> tupl
     nodes = len(grid.node_leaf) - 1
     leaves = grid.node_leaf[nodes]
     out_query, out_leaf = np.empty(64 + leaves, np.int32), np.empty(64 + leaves, np.int32)
-    met, taken = np.full(nodes, -1, np.int32), np.full(leaves, -1, np.int32)
+    met, taken = np.full(nodes, -1, np.int32), np.full(leaves, -1, np.int64)
     n, first = 0, 0
     for p in range(len(query)):
         q = query[p]
         if p > 0 and q != query[p - 1]:
             out_leaf[first:n].sort()
             first = n
-        if n + leaves > len(out_query):
-            more_query, more_leaf = np.empty(2 * len(out_query), np.int32), np.empty(2 * len(out_query), np.int32)
-            more_query[:n], more_leaf[:n] = out_query[:n], out_leaf[:n]
-            out_query, out_leaf = more_query, more_leaf
-        x0, x1 = cell_of(box[p, 0], grid.x_edges), cell_of(box[p, 2], grid.x_edges)
-        y0, y1 = cell_of(box[p, 1], grid.y_edges), cell_of(box[p, 3], grid.y_edges)
+        out_query, out_leaf = with_room(out_query, out_leaf, n, leaves)
+        x0, x1 = slot_of(box[p, 0], grid.x_edges), slot_of(box[p, 2], grid.x_edges)
+        y0, y1 = slot_of(box[p, 1], grid.y_edges), slot_of(box[p, 3], grid.y_edges)
         for node in range(nodes):
             if grid.node_box[node, 0] > x1 or grid.node_box[node, 2] < x0:
                 continue
@@ -232,15 +184,9 @@ def visited_leaves(query: I32, box: F64, terms: QueryTerms, grid: GridT) -> tupl
                     if part < 0:
                         everywhere = True
                         break
-                    if taken[base + part] != q:
-                        taken[base + part] = q
-                        out_query[n], out_leaf[n] = q, base + part
-                        n += 1
+                    n = add_once(q, base + part, taken, out_query, out_leaf, n)
             if everywhere:
                 for leaf in range(base, base + parts):
-                    if taken[leaf] != q:
-                        taken[leaf] = q
-                        out_query[n], out_leaf[n] = q, leaf
-                        n += 1
+                    n = add_once(q, leaf, taken, out_query, out_leaf, n)
     out_leaf[first:n].sort()
     return out_query[:n], out_leaf[:n]

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I32, frozen, frozen_fields, offsets_of
+from sightline.index.arrays import F64, I32, Flag, frozen, frozen_fields, offsets_of
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_RANGE, QueryBlock
 from sightline.model.space import Space
@@ -101,11 +101,16 @@ class KdtTreeRouting(Unlearning):
         return with_nearest_everywhere(self.leaves_of(block), block, self.leaf_worker, self.workers)
 
     def leaves_of(self, block: QueryBlock) -> QueryLeaves:
-        """Where the queries of a block stand. One that is asked also visits the other parts of a textual node: there
-        may be owners of what it finds."""
+        return self._visited(block, block.kind != KIND_RANGE)
+
+    def owners_of(self, block: QueryBlock) -> QueryLeaves:
+        """All parts of the nodes that a query meets: any word of an object, not only one that is asked for, may have
+        given it its owner."""
+        return self._visited(block, np.ones(len(block), np.bool_))
+
+    def _visited(self, block: QueryBlock, wild: Flag) -> QueryLeaves:
         lists = (
-            block.kind != KIND_RANGE, offsets_of(block.conj_query, len(block)), block.pos_offsets, block.pos,
-            block.dictionary.hashes,
+            wild, offsets_of(block.conj_query, len(block)), block.pos_offsets, block.pos, block.dictionary.hashes
         )  # fmt: skip
         terms = frozen_fields(QueryTerms, QUERY_TYPES, lists)
         pieces = frozen(block.piece_query, np.int32), frozen(block.piece_box, np.float64)

@@ -1,4 +1,4 @@
-"""Kernels of the cost models: expected matches, the most overlapping rectangle, greedy dealing."""
+"""Kernels of the divided subscriptions: objects per term in a rectangle, greedy dealing."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import F64, I32, I64
+from sightline.index.objects.postings._kernels import first_posting
 from sightline.jit import kernel
-from sightline.partition.subsets.sample._kernels import (
-    Places,
-    Postings,
-    Words,
-    count_in,
-    first_above,
-    first_at_least,
-    first_from,
-)
+from sightline.partition.cost._kernels import Words
+from sightline.partition.sample._kernels import Places, Postings, between, count_in
 
 
 class Tally(NamedTuple):
@@ -37,70 +31,38 @@ class Strip(NamedTuple):
 
 
 @kernel
-def _objects_of(term: int, places: Places, postings: Postings, strip: Strip, tally: Tally, mark: int) -> int:
-    """|O_(R, term)| of Eq. 4, counted once per rectangle."""
-    if term < 0:
-        return 0
-    if tally.mark[term] != mark:
-        begin, end = postings.offsets[term], postings.offsets[term + 1]
-        first = first_from(postings.objects, begin, end, strip.first)
-        last = first_from(postings.objects, first, end, strip.last)
-        count = last - first
-        if not strip.whole:
-            count = 0
-            for p in range(first, last):
-                if strip.west <= places.lon[postings.objects[p]] <= strip.east:
-                    count += 1
-        tally.held[term] = count
-        tally.mark[term] = mark
-    return int(tally.held[term])
+def _count_term(term: int, places: Places, postings: Postings, strip: Strip, tally: Tally, mark: int) -> None:
+    """|O_(R, term)| of Eq. 4 into the tally, unless it is there."""
+    if term < 0 or tally.mark[term] == mark:
+        return
+    begin, end = postings.offsets[term], postings.offsets[term + 1]
+    first = first_posting(postings.objects, begin, end, strip.first)
+    last = first_posting(postings.objects, first, end, strip.last)
+    count = last - first
+    if not strip.whole:
+        count = 0
+        for p in range(first, last):
+            if strip.west <= places.lon[postings.objects[p]] <= strip.east:
+                count += 1
+    tally.held[term] = count
+    tally.mark[term] = mark
 
 
 @kernel
-def costs_in(words: Words, places: Places, postings: Postings, rows: I64, box: F64, tally: Tally, mark: int) -> F64:
-    """C(s) of Eq. 5 times |O_init| for the queries ``rows`` and the rectangle ``box``, which ``mark`` is for.
-
-    One positive term counts its objects in the rectangle; further ones and negated ones multiply it by the share of
-    the objects in the rectangle that have (lack) them. A conjunct without positive terms starts from all objects.
-    """
-    n = places.lat.shape[0]
-    first, last = first_at_least(places.lat, box[1]), first_above(places.lat, box[3])
-    strip = Strip(first, last, box[0], box[2], box[0] <= places.west[0] and places.west[n - 1] <= box[2])
+def count_terms(words: Words, places: Places, postings: Postings, rows: I64, box: F64, tally: Tally, mark: int) -> int:
+    """|O_(R, t)| for every term t of the queries ``rows`` and the rectangle ``box``, which ``mark`` is for; |O_R|."""
     inside = count_in(places, box[0], box[1], box[2], box[3])
-    out = np.zeros(rows.shape[0], np.float64)
     if inside == 0:
-        return out
-    for i in range(rows.shape[0]):
-        total = 0.0
-        for c in range(words.conjuncts[rows[i]], words.conjuncts[rows[i] + 1]):
-            expected = float(inside)
-            for p in range(words.pos_offsets[c], words.pos_offsets[c + 1]):
-                having = float(_objects_of(words.pos[p], places, postings, strip, tally, mark))
-                expected = having if p == words.pos_offsets[c] else expected * (having / inside)
-            for p in range(words.neg_offsets[c], words.neg_offsets[c + 1]):
-                having = float(_objects_of(words.neg[p], places, postings, strip, tally, mark))
-                expected *= 1.0 - having / inside
-            total += expected
-        out[i] = total
-    return out
-
-
-@kernel
-def most_overlapping(boxes: F64, rectangles: F64) -> I32:
-    """S* of Eq. 7: the rectangle that shares the largest area with each box.
-
-    Ties go to the lower number; one that touches the box comes before one that does not.
-    """
-    out = np.zeros(boxes.shape[0], np.int32)
-    for b in range(boxes.shape[0]):
-        best = -1.0
-        for r in range(rectangles.shape[0]):
-            width = min(boxes[b, 2], rectangles[r, 2]) - max(boxes[b, 0], rectangles[r, 0])
-            height = min(boxes[b, 3], rectangles[r, 3]) - max(boxes[b, 1], rectangles[r, 1])
-            if width >= 0.0 and height >= 0.0 and width * height > best:
-                best = width * height
-                out[b] = r
-    return out
+        return 0
+    first, last = between(places.lat, box[1], box[3])
+    strip = Strip(first, last, box[0], box[2], box[0] <= places.west[0] and places.west[-1] <= box[2])
+    for row in rows:
+        begin, end = words.conjuncts[row], words.conjuncts[row + 1]
+        for p in range(words.pos_offsets[begin], words.pos_offsets[end]):
+            _count_term(words.pos[p], places, postings, strip, tally, mark)
+        for p in range(words.neg_offsets[begin], words.neg_offsets[end]):
+            _count_term(words.neg[p], places, postings, strip, tally, mark)
+    return inside
 
 
 @kernel

@@ -13,6 +13,7 @@ from sightline.index.arrays import F64, I32, I64, U8, frozen, sorted_distinct
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.protocol import Arrays
 from sightline.partition.subsets.greedy import longest_first
+from sightline.partition.subsets.later import rows_of
 
 __all__ = ["KEYWORD", "SPATIAL", "HYBRID", "Division", "Plan"]
 
@@ -31,20 +32,21 @@ class Plan(NamedTuple):
 
 
 _DTYPES: dict[str, type[np.generic]] = {
-    "num": np.int64, "part": np.int32, "worker": np.int32, "subset": np.int32, "box": np.float64, "cost": np.float64,
-    "keywords": np.int64, "split": np.uint8,
+    "num": np.int64, "part": np.int32, "weight": np.float64, "worker": np.int32, "subset": np.int32, "box": np.float64,
+    "cost": np.float64, "keywords": np.int64, "split": np.uint8,
 }  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """Subscription numbers, ascending, with the part each is in; and the parts.
+    """Subscription numbers, ascending, with the part each is in and what it weighs; and the parts.
 
     A part is what one worker has of one subset: DkM-SKS spreads a subset over the workers (Alg. 3), the others do not.
     """
 
     num: I64
     part: I32
+    weight: F64
     worker: I32  # of each part, and so on
     subset: I32
     box: F64
@@ -66,9 +68,10 @@ class Division:
         subset, worker = distinct // workers, distinct % workers
         order = np.argsort(block.num[rows], kind="stable")
         made: dict[str, Any] = {
-            "num": block.num[rows][order], "part": part[order], "worker": worker, "subset": subset,
-            "box": plan.box[subset], "cost": np.bincount(part, plan.weight, minlength=len(distinct)),
-            "keywords": _keywords(block, rows, part, len(distinct)), "split": plan.split[subset],
+            "num": block.num[rows][order], "part": part[order], "weight": plan.weight[order], "worker": worker,
+            "subset": subset, "box": plan.box[subset], "split": plan.split[subset],
+            "cost": np.bincount(part, plan.weight, minlength=len(distinct)),
+            "keywords": _keywords(block, rows, part, len(distinct)),
         }  # fmt: skip
         return cls.from_arrays(made, "")
 
@@ -77,14 +80,17 @@ class Division:
 
     def parts_of(self, num: I64) -> I32:
         """The part of each subscription, -1 where its number is unknown."""
-        if len(self.num) == 0:
-            return np.full(len(num), -1, np.int32)
-        found = np.minimum(np.searchsorted(self.num, num), len(self.num) - 1)
-        return np.where(self.num[found] == num, self.part[found], -1).astype(np.int32)
+        row = rows_of(self.num, num)
+        part = np.full(len(num), -1, np.int32)
+        part[row >= 0] = self.part[row[row >= 0]]
+        return part
 
-    def loads(self, workers: int) -> F64:
-        """C(w) of every worker."""
-        return np.bincount(self.worker, self.cost, minlength=workers).astype(np.float64)
+    def loads(self, workers: int, gone: I64) -> F64:
+        """C(w) of every worker, without the subscriptions that are gone."""
+        row = rows_of(self.num, gone)
+        left = np.array(self.weight)
+        left[row[row >= 0]] = 0.0
+        return np.bincount(self.worker[self.part], left, minlength=workers).astype(np.float64)
 
     def subset_boxes(self) -> F64:
         """R of every subset, by number."""

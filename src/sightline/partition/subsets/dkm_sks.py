@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sightline.index.arrays import F64, I64, frozen
-from sightline.partition.subsets._kernels import most_overlapping
+from sightline.index.arrays import F64, I64
+from sightline.partition.cost.dkm_sks import most_overlapping
 from sightline.partition.subsets.division import HYBRID, SPATIAL, Plan
 from sightline.partition.subsets.greedy import in_turn, weights
 from sightline.partition.subsets.routing import SubsetRouting
@@ -49,7 +49,7 @@ class DkmSksRouting(SubsetRouting):
         boxes, rectangles = subscriptions.rectangles(), self.division.subset_boxes()
         if len(rectangles) == 0:
             return self.sample.counts_in(boxes).astype(np.float64)
-        best = most_overlapping(frozen(boxes, np.float64), rectangles)
+        best = most_overlapping(rectangles, boxes)
         order = np.argsort(best, kind="stable")
         bounds = np.searchsorted(best[order], np.arange(len(rectangles) + 1))
         costs, out = Costs(subscriptions), np.empty(len(subscriptions))

@@ -20,12 +20,13 @@ def weights(costs: F64, size: npt.ArrayLike = 1) -> F64:
     return np.maximum(costs, UNSEEN * np.asarray(size))
 
 
-def in_turn(costs: F64, loads: F64) -> I32:
+def in_turn(costs: F64, loads: F64, taken: npt.ArrayLike = 0) -> I32:
     """Alg. 1 l. 3-5: in the given order, each to the worker with the least C(w), which begins at ``loads``.
 
-    Ties go to the worker that got fewer here, then to the lower number.
+    Ties go to the worker that got fewer, here and before (``taken``), then to the lower number.
     """
-    return deal(frozen(costs, np.float64), np.array(loads, np.float64), np.zeros(len(loads), np.int64))
+    before = np.array(np.broadcast_to(taken, len(loads)), np.int64)
+    return deal(frozen(costs, np.float64), np.array(loads, np.float64), before)
 
 
 def longest_first(costs: F64, loads: F64) -> I32:

@@ -42,12 +42,7 @@ class KopRouting(SubsetRouting):
 
 
 def keyword_costs(subscriptions: Subscriptions) -> F64:
-    """C(s) of Eq. 1 times |O_init|, the sum of P(lambda) over the keywords.
-
-    It is an expected number of matches and can exceed 1. Deviations (ours), by the equation's own assumption that
-    keywords are independent: a conjunction has the product of its keywords' probabilities, a negated keyword 1 - P, no
-    keyword 1; and a range query multiplies its sum with the share of the objects in its region.
-    """
+    """C(s) of Eq. 1; ours: a range query multiplies it with the share of the objects that are in its region."""
     everything = Costs(subscriptions).within(np.arange(len(subscriptions)), _EVERYWHERE)
     held, total = subscriptions.objects_in_region(), len(subscriptions.sample)
     return np.where(held == total, everything, everything * (held / total))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -18,9 +18,10 @@ from sightline.partition.broadcast import BroadcastRouting
 from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning
 from sightline.partition.protocol import Arrays, ObjectRoutes, QueryLeaves, QueryRoutes
+from sightline.partition.sample import Sample
 from sightline.partition.subsets.division import Division, Plan
 from sightline.partition.subsets.greedy import in_turn, weights
-from sightline.partition.subsets.sample import Sample
+from sightline.partition.subsets.later import Later, rows_of
 from sightline.partition.subsets.subscriptions import Subscriptions
 
 __all__ = ["SubsetRouting"]
@@ -30,16 +31,17 @@ __all__ = ["SubsetRouting"]
 class SubsetRouting(Unlearning, ABC):
     """Every object to every worker (DkM-SKS section 2), its owner by place; subscriptions divided by cost.
 
-    Subscriptions of the history stand where the fit put them. A new one goes to the worker with the least C(w), which
-    then grows by its cost (sections 3.1, 3.2 and 4.4): in the order of the block, from the loads of the fit.
+    Subscriptions of the history stand where the fit put them. Each new one goes to the worker with the least C(w),
+    which then grows by its cost; a deletion lowers it (:meth:`settled`; sections 3.1, 3.2 and 4.4). Where a
+    subscription stands is its own: the company it is asked about in changes nothing.
 
     Deviations (ours). The paper divides nearest queries; range queries are divided alike, top-term queries count at
-    the owners of objects and stand everywhere. The routing is frozen: it does not see deletions, nor the new
-    subscriptions of earlier blocks; the next fit does. Costs are kept times |O_init|, which keeps sums of Eq. 1 and 5
-    whole numbers and ties exact. Before there are objects costs are unknown, and subscriptions are dealt by number.
+    the owners of objects and stand everywhere. A number that is unknown, because it was never settled, stands where
+    the next one would go: with the least C(w). Before there are objects costs are unknown, and subscriptions are dealt
+    by number. O_init, which the paper keeps in the main server, is part of the routing.
 
     Leaves: first one per worker with the objects it owns, then the parts of the subsets. A subscription of the history
-    is in its part; the others, and queries that are asked, have no subset and visit the leaves of all owners.
+    is in its part; a later one has no subset and visits its worker's own leaf; what is unknown visits all owners.
     """
 
     name: ClassVar[str]
@@ -50,6 +52,7 @@ class SubsetRouting(Unlearning, ABC):
     space: Space
     sample: Sample
     division: Division
+    later: Later = field(default_factory=Later.nothing)  # of the running process; no file has it
 
     @staticmethod
     @abstractmethod
@@ -77,9 +80,31 @@ class SubsetRouting(Unlearning, ABC):
         return cls(workers, space, sample, Division.of(block, rows, plan, workers))
 
     def reassigned(self, loads: npt.NDArray[np.float64]) -> Self:
-        """The parts dealt anew on top of what the workers do as owners, which stays."""
+        """The parts dealt anew on top of what the workers do as owners, which stays.
+
+        Parts own nothing. To their loads come the matches to be expected among as many objects as the owners have had.
+        """
         owners, parts = loads[: self.workers], loads[self.workers :]
-        return replace(self, division=self.division.reassigned(parts, owners))
+        matches = self.division.cost * (owners.sum() / max(1, len(self.sample)))
+        return replace(self, division=self.division.reassigned(parts + matches, owners), later=Later.nothing())
+
+    def settled(self, new: QueryBlock, dropped: I64) -> Self:
+        """The same routing after subscriptions were registered, in the order of their block, and others dropped."""
+        if len(self.sample) == 0:
+            return self
+        left = replace(self, later=self.later.without(dropped))
+        unknown = (self.division.parts_of(new.num) < 0) & (rows_of(left.later.num, new.num) < 0)
+        rows = np.flatnonzero(unknown & (new.kind != KIND_TOP_TERMS))
+        if len(rows) == 0:
+            return left
+        fresh = new if len(rows) == len(new) else new.take(rows)
+        costs = weights(self.new_costs(Subscriptions.of(fresh, self.sample, self.space)))
+        worker = in_turn(costs, left.loads(), np.bincount(left.later.worker, minlength=self.workers))
+        return replace(left, later=left.later.with_new(fresh.num, worker, costs))
+
+    def loads(self) -> F64:
+        """C(w) of every worker: its subscriptions of the fit that still stand, and those that came later."""
+        return self.division.loads(self.workers, self.later.gone) + self.later.loads(self.workers)
 
     @property
     def _owners(self) -> BroadcastRouting:
@@ -98,27 +123,30 @@ class SubsetRouting(Unlearning, ABC):
 
     def _homes(self, block: QueryBlock, rows: I64) -> I32:
         """The one worker of each of the given rows."""
-        part = self.division.parts_of(block.num[rows])
-        home = np.empty(len(rows), np.int32)
-        home[part >= 0] = self.division.worker[part[part >= 0]]
-        new = part < 0
-        if not new.any():
-            return home
+        num = block.num[rows]
         if len(self.sample) == 0:
-            home[new] = block.num[rows[new]] % self.workers
-            return home
-        fresh = block if len(block) == np.count_nonzero(new) else block.take(rows[new])
-        costs = weights(self.new_costs(Subscriptions.of(fresh, self.sample, self.space)))
-        home[new] = in_turn(costs, self.division.loads(self.workers))
+            return (num % self.workers).astype(np.int32)
+        home = np.full(len(rows), np.argmin(self.loads()), np.int32)
+        part, late = self.division.parts_of(num), rows_of(self.later.num, num)
+        home[part >= 0] = self.division.worker[part[part >= 0]]
+        home[late >= 0] = self.later.worker[late[late >= 0]]
         return home
 
     def leaves_of(self, block: QueryBlock) -> QueryLeaves:
-        part = np.where(block.kind == KIND_TOP_TERMS, -1, self.division.parts_of(block.num))
-        placed, others = np.flatnonzero(part >= 0), np.flatnonzero(part < 0)
+        part, late = self.division.parts_of(block.num), rows_of(self.later.num, block.num)
+        leaf = np.full(len(block), -1, np.int64)
+        leaf[part >= 0] = self.workers + part[part >= 0]
+        leaf[late >= 0] = self.later.worker[late[late >= 0]]
+        leaf[block.kind == KIND_TOP_TERMS] = -1
+        placed, others = np.flatnonzero(leaf >= 0), np.flatnonzero(leaf < 0)
         query = np.concatenate([placed, np.repeat(others, self.workers)])
-        leaf = np.concatenate([self.workers + part[placed], np.tile(np.arange(self.workers), len(others))])
-        order = np.lexsort((leaf, query))
-        return QueryLeaves(query[order].astype(np.int32), leaf[order].astype(np.int32))
+        visited = np.concatenate([leaf[placed], np.tile(np.arange(self.workers), len(others))])
+        order = np.lexsort((visited, query))
+        return QueryLeaves(query[order].astype(np.int32), visited[order].astype(np.int32))
+
+    def owners_of(self, block: QueryBlock) -> QueryLeaves:
+        """Any worker may own what a query finds, whatever its number: owners are drawn by place."""
+        return self._owners.leaves_of(block)
 
     def leaf_table(self) -> pa.Table:
         return pa.concat_tables([self._owners.leaf_table(), self.division.leaf_rows(self.workers)])

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sightline.index.arrays import F64, I64
+from sightline.partition.cost.dkm_sks import space_costs
 from sightline.partition.subsets.division import Plan
 from sightline.partition.subsets.greedy import longest_first, weights
 from sightline.partition.subsets.routing import SubsetRouting
@@ -51,8 +52,8 @@ def space_subsets(
 
     def made(own: I64, space: tuple[float, float, float, float]) -> Subset:
         box = enclosed(boxes, own)
-        inside = float(subscriptions.sample.counts_in(box[None, :])[0])  # Eq. 2
-        return Subset(own, space, box, np.full(len(own), inside))
+        inside = int(subscriptions.sample.counts_in(box[None, :])[0])
+        return Subset(own, space, box, space_costs(inside, len(own)))
 
     def split(front: Subset) -> list[Subset]:
         return [made(*quarter) for quarter in quarters(front.rows, subscriptions.at, front.space)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sightline.index.arrays import F64, I32, I64
+from sightline.partition.cost.dkm_sks import subset_cost
 from sightline.partition.subsets.division import SPATIAL, Plan
 from sightline.partition.subsets.greedy import longest_first, weights
 
@@ -29,7 +30,7 @@ class Subset:
     total: float = field(init=False)  # C(S_r), Eq. 3 or 6
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "total", float(self.costs.sum()))
+        object.__setattr__(self, "total", subset_cost(self.costs))
 
 
 def split_until(root: Subset, wanted: int, split: Callable[[Subset], Sequence[Subset]]) -> list[Subset]:

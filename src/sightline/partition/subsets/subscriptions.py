@@ -7,14 +7,13 @@ from typing import Self
 
 import numpy as np
 
-from sightline.geo.bounds import table_pieces
-from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.index.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space
-from sightline.partition.subsets._kernels import Tally, costs_in
-from sightline.partition.subsets.sample import Sample
-from sightline.partition.subsets.sample._kernels import WORD_TYPES, Words
+from sightline.partition.cost.dkm_sks import Words, subscription_costs
+from sightline.partition.reach import nearest_pieces
+from sightline.partition.sample import Sample
+from sightline.partition.subsets._kernels import Tally, count_terms
 
 __all__ = ["Costs", "Subscriptions"]
 
@@ -38,12 +37,10 @@ class Subscriptions:
     @classmethod
     def of(cls, block: QueryBlock, sample: Sample, space: Space) -> Self:
         """The queries of a block, of any kind."""
-        number = sample.numbers(block.dictionary)
-        lists = block.pos_offsets, number[block.pos], block.neg_offsets, number[block.neg]
-        words = frozen_fields(Words, WORD_TYPES, (offsets_of(block.conj_query, len(block)), *lists))
         first = _clipped(block.piece_box[offsets_of(block.piece_query, len(block))[:-1]], space)
         centre = np.column_stack([(first[:, 0] + first[:, 2]) / 2.0, (first[:, 1] + first[:, 3]) / 2.0])
-        return cls(block, sample, space, words, np.where(block.kind[:, None] == KIND_NEAREST, block.at, centre))
+        at = np.where(block.kind[:, None] == KIND_NEAREST, block.at, centre)
+        return cls(block, sample, space, sample.words(block), at)
 
     def __len__(self) -> int:
         return len(self.block)
@@ -57,11 +54,8 @@ class Subscriptions:
         boxes = self.regions()
         rows = np.flatnonzero(self.block.kind == KIND_NEAREST)
         at, k = self.at[rows], self.block.k[rows]
-        radius, _ = self.sample.kth_distance_mm(self.words, rows, at, k)
-        balls = np.isfinite(radius)
-        circles = RegionTable.from_circles(at[balls, 0], at[balls, 1], radius[balls])
-        owner, pieces = table_pieces(circles, self.space)
-        boxes[rows[balls]] = _clipped(_enclosing(owner, pieces, len(circles)), self.space)
+        reach, _ = self.sample.reach_mm(self.words, rows, at, k)
+        boxes[rows] = _clipped(_enclosing(*nearest_pieces(at, reach, self.space), len(rows)), self.space)
         return boxes
 
     def objects_in_region(self) -> I64:
@@ -86,7 +80,8 @@ class Costs:
         mark = self.rectangles
         self.rectangles += 1
         rows, box = frozen(rows, np.int64), frozen(box, np.float64)
-        return costs_in(words, sample.places, sample.postings, rows, box, self._tally, mark)
+        inside = count_terms(words, sample.places, sample.postings, rows, box, self._tally, mark)
+        return subscription_costs(words, rows, self._tally.held, inside)
 
 
 def _enclosing(owner: I32, boxes: F64, n: int) -> F64:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sightline.index.arrays import I32, I64
 from sightline.jit import kernel
+from sightline.partition.pairs._kernels import add_once, by_worker, with_room
 
 
 class TermTable(NamedTuple):
@@ -44,18 +45,24 @@ def numbers_of(hashes: I64, slots: I32, wanted: I64) -> I32:
 
 
 @kernel
-def hashed_workers(hashes: I64, workers: int) -> I32:
-    """A worker per term by its hash. The hash is mixed already: folding its halves is enough, and overflows nowhere."""
-    out = np.empty(hashes.size, np.int32)
-    for i in range(hashes.size):
-        out[i] = ((hashes[i] ^ (hashes[i] >> np.int64(32))) & np.int64(0x7FFFFFFF)) % workers
+def hashed_to(term: int, n: int) -> int:
+    """One of n by the hash of a term, which is mixed already: folding its halves is enough, and overflows nowhere."""
+    return ((term ^ (term >> 32)) & 0x7FFFFFFF) % n
+
+
+@kernel
+def all_hashed_to(terms: I64, n: int) -> I32:
+    """:func:`hashed_to` of many."""
+    out = np.empty(terms.size, np.int32)
+    for i in range(terms.size):
+        out[i] = hashed_to(terms[i], n)
     return out
 
 
 @kernel
 def places_of(table: TermTable, wanted: I64, workers: int) -> tuple[I32, I64]:
     """Worker and frequency of each wanted term; one that the table lacks is hashed, and has frequency 0."""
-    worker, frequency = hashed_workers(wanted, workers), np.zeros(wanted.size, np.int64)
+    worker, frequency = all_hashed_to(wanted, workers), np.zeros(wanted.size, np.int64)
     for i in range(wanted.size):
         term = find_hash(table.hashes, table.slots, wanted[i])
         if term >= 0:
@@ -79,60 +86,29 @@ def keys_of_conjuncts(pos_offsets: I64, pos: I32, hashes: I64, frequency: I64) -
 @kernel
 def routes_of_objects(offsets: I64, ids: I32, term_worker: I32, owner: I32, workers: int) -> tuple[I32, I32]:
     """Pairs (row, worker): the owner and the workers of the row's terms, each once, by worker, then row."""
-    ends = np.zeros(workers + 1, np.int64)
+    rows, to = np.empty(2 * owner.size + workers, np.int32), np.empty(2 * owner.size + workers, np.int32)
     seen = np.full(workers, -1, np.int64)
+    pairs = 0
     for i in range(owner.size):
-        seen[owner[i]] = i
-        ends[owner[i] + 1] += 1
+        rows, to = with_room(rows, to, pairs, workers)
+        pairs = add_once(i, owner[i], seen, rows, to, pairs)
         for p in range(offsets[i], offsets[i + 1]):
-            w = term_worker[ids[p]]
-            if seen[w] != i:
-                seen[w] = i
-                ends[w + 1] += 1
-    for w in range(workers):
-        ends[w + 1] += ends[w]
-    row, worker = np.empty(ends[workers], np.int32), np.empty(ends[workers], np.int32)
-    for w in range(workers):
-        seen[w] = -1
-        worker[ends[w] : ends[w + 1]] = w
-    for i in range(owner.size):  # from here on ends[w] is where the next row of w is written
-        seen[owner[i]] = i
-        row[ends[owner[i]]] = i
-        ends[owner[i]] += 1
-        for p in range(offsets[i], offsets[i + 1]):
-            w = term_worker[ids[p]]
-            if seen[w] != i:
-                seen[w] = i
-                row[ends[w]] = i
-                ends[w] += 1
-    return row, worker
+            pairs = add_once(i, term_worker[ids[p]], seen, rows, to, pairs)
+    return by_worker(rows, to, pairs, workers)
 
 
 @kernel
 def routes_of_queries(offsets: I64, conj_worker: I32, workers: int) -> tuple[I32, I32]:
     """Pairs (query, worker): the workers of its conjuncts, all workers for -1, each once, by worker, then query."""
-    ends = np.zeros(workers + 1, np.int64)
-    stands = np.zeros(workers, np.bool_)
-    for filling in range(2):
-        if filling == 1:
+    queries, to = np.empty(conj_worker.size + workers, np.int32), np.empty(conj_worker.size + workers, np.int32)
+    seen = np.full(workers, -1, np.int64)
+    pairs = 0
+    for q in range(offsets.size - 1):
+        queries, to = with_room(queries, to, pairs, workers)
+        for c in range(offsets[q], offsets[q + 1]):
+            if conj_worker[c] >= 0:
+                pairs = add_once(q, conj_worker[c], seen, queries, to, pairs)
+                continue
             for w in range(workers):
-                ends[w + 1] += ends[w]
-            query, worker = np.empty(ends[workers], np.int32), np.empty(ends[workers], np.int32)
-            for w in range(workers):
-                worker[ends[w] : ends[w + 1]] = w
-        else:
-            query, worker = np.empty(0, np.int32), np.empty(0, np.int32)
-        for q in range(offsets.size - 1):
-            stands[:] = False
-            for c in range(offsets[q], offsets[q + 1]):
-                if conj_worker[c] < 0:
-                    stands[:] = True
-                else:
-                    stands[conj_worker[c]] = True
-            for w in range(workers):
-                if stands[w] and filling == 0:
-                    ends[w + 1] += 1
-                elif stands[w]:
-                    query[ends[w]] = q
-                    ends[w] += 1
-    return query, worker
+                pairs = add_once(q, w, seen, queries, to, pairs)
+    return by_worker(queries, to, pairs, workers)

@@ -22,6 +22,7 @@ from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
 from sightline.partition._kernels import owner_by_place
+from sightline.partition.broadcast import BroadcastRouting
 from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
@@ -109,6 +110,10 @@ class TermRouting(Unlearning):
         query, worker = self.route_queries(block)
         order = np.argsort(query, kind="stable")  # workers ascend already
         return QueryLeaves(query[order], worker[order])
+
+    def owners_of(self, block: QueryBlock) -> QueryLeaves:
+        """Any worker may own what a query finds: owners are drawn by place."""
+        return BroadcastRouting(self.workers, self.bounds).leaves_of(block)
 
     def leaf_table(self) -> pa.Table:
         west, south, east, north = (np.full(self.workers, side) for side in self.bounds)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sightline.index.arrays import I32, frozen
 from sightline.partition.history import History
-from sightline.partition.terms._kernels import hashed_workers
+from sightline.partition.terms._kernels import all_hashed_to
 from sightline.partition.terms.routing import TermRouting
 from sightline.partition.terms.vocabulary import Vocabulary
 
@@ -27,4 +27,4 @@ class TextRoutRouting(TermRouting):
 
     @classmethod
     def deal(cls, vocabulary: Vocabulary, history: History, workers: int) -> I32:
-        return hashed_workers(frozen(vocabulary.hashes, np.int64), workers)
+        return all_hashed_to(frozen(vocabulary.hashes, np.int64), workers)

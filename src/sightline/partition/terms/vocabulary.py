@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sightline.index.arrays import F64, I32, I64, frozen, sorted_distinct
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
+from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.history import History
 from sightline.partition.terms._kernels import keys_of_conjuncts, numbers_of
 from sightline.text.dictionary import table_size
@@ -18,14 +19,17 @@ from sightline.text.lookup._kernels import fill_slots
 __all__ = ["TermParams", "Vocabulary"]
 
 
+#: PS2Stream Def. 1 per term: an object is checked against every query keyed at its term, which costs as much as
+#: handling it; stored queries stand for insertions, and nothing is known of deletions.
+TERM_COSTS = LoadCosts(check=1.0, object=1.0, insertion=1.0, deletion=0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class TermParams:
     """Constants that PS2Stream leaves open (ours)."""
 
     most: int = 50_000  # terms: those most used by queries, then those most frequent in objects; the rest is hashed
-    c1: float = 1.0  # checking an object against a query, PS2Stream Def. 1
-    c2: float = 1.0  # handling an object
-    c3: float = 1.0  # handling the insertion of a query
+    costs: LoadCosts = TERM_COSTS
 
 
 DEFAULTS = TermParams()
@@ -90,11 +94,10 @@ class Vocabulary:
         """Load of each term alone: PS2Stream Def. 1 with its objects and its queries.
 
         Ours: the product is taken per term, because a worker's index checks an object against the queries keyed at
-        its terms only; stored queries stand for insertions. An object is handled once per worker, not once per term:
-        the sum over the terms of a worker overstates it where they occur together.
+        its terms only. An object is handled once per worker, not once per term: the sum over the terms of a worker
+        overstates it where they occur together.
         """
-        objects, queries = self.objects.astype(np.float64), self.queries.astype(np.float64)
-        return params.c1 * objects * queries + params.c2 * objects + params.c3 * queries
+        return steady_loads(self.objects, self.queries, params.costs)
 
 
 def _routed_by_term(block: QueryBlock) -> npt.NDArray[np.bool_]:

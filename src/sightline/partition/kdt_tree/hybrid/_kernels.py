@@ -8,6 +8,7 @@ import numpy as np
 
 from sightline.index.arrays import F64, I32, I64, Flag
 from sightline.jit import kernel
+from sightline.partition.cost._kernels import steady_load
 
 _NO_TERM, _HAS_KEY = -1, -2
 
@@ -140,12 +141,6 @@ def key_postings(objects: I32, text: SampleText, slot: I32, keys: int) -> tuple[
     return runs, rows, smallest
 
 
-@kernel
-def def1(weights: F64, objects: float, queries: float) -> float:
-    """Definition 1 with weights (c1, c2, c3 + c4): every stored query is inserted and deleted once."""
-    return float(weights[0] * objects * queries + weights[1] * objects + weights[2] * queries)
-
-
 class Placed(NamedTuple):
     """Which rows are in which bins: chains of entries, because most rows are in few bins."""
 
@@ -188,7 +183,7 @@ def overlaps(placed: Placed, rows: I32, first: int, end: int, counts: I64) -> No
 
 @kernel
 def deal(
-    units: Units, order: I64, home: I32, queries: int, wild: int, bins: int, weights: F64
+    units: Units, order: I64, home: I32, queries: int, wild: int, bins: int, costs: F64
 ) -> tuple[I32, F64, I32, I32, I32, I32]:
     """Deal units into bins, in the given order, by the rule of MergeNodesIntoPartitions (section IV-B).
 
@@ -207,7 +202,7 @@ def deal(
             objects_in[home[o]] += 1
     load, after, held = np.empty(bins, np.float64), np.empty(bins, np.float64), np.zeros(bins, np.int64)
     for b in range(bins):
-        load[b] = def1(weights, objects_in[b], queries_in[b])
+        load[b] = steady_load(costs, objects_in[b], queries_in[b])
     bin_of = np.zeros(len(units.object_offsets) - 1, np.int32)
     old_objects, old_queries = np.empty(bins, np.int64), np.empty(bins, np.int64)
     for u in order:
@@ -219,7 +214,7 @@ def deal(
         for b in range(bins):
             more_objects = objects_in[b] + (end_object - first_object) - old_objects[b]
             more_queries = queries_in[b] + (end_query - first_query) - old_queries[b]
-            after[b] = def1(weights, more_objects, more_queries)
+            after[b] = steady_load(costs, more_objects, more_queries)
             top = max(top, load[b])
             rise, least = after[b] - load[b], after[best] - load[best]
             if rise < least or (rise == least and held[b] < held[best]):

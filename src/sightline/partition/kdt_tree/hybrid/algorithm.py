@@ -14,7 +14,7 @@ Deviations and choices (ours), where the paper is silent:
 * Line 25: a node that no division makes lighter is retired, and the next heaviest is taken; the loop ends when none is
   left. Without this it would not end before theta, or not at all.
 * Line 27 leaves the loop with leaves that were never dealt: they are dealt once more.
-* L_max/L_min with an idle worker is infinite.
+* L_max/L_min with an idle worker is infinite (:func:`~sightline.partition.cost.ps2stream.balance_factor`).
 """
 
 from __future__ import annotations
@@ -27,16 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import I32
+from sightline.partition.cost.ps2stream import LoadCosts, is_balanced, total_load
 from sightline.partition.kdt_tree.hybrid.merging import merge_leaves
-from sightline.partition.kdt_tree.hybrid.node import (
-    Costs,
-    Node,
-    best_cut,
-    cut_along,
-    halves,
-    root_of,
-    text_similarity,
-)
+from sightline.partition.kdt_tree.hybrid.node import Node, best_cut, cut_along, halves, root_of, text_similarity
 from sightline.partition.kdt_tree.hybrid.sample import Sample
 from sightline.partition.kdt_tree.hybrid.text_parts import node_text, text_parts
 
@@ -56,7 +49,7 @@ class HybridParams:
     epsilon: float = 0.05  # a change of similarity that is "about 0", line 9
     side: int = 64  # cells per side of the dispatcher's grid, section VI-B
     lopsided: float = 1.5  # heaviest over mean piece from which a division is charged for it
-    costs: Costs = field(default_factory=Costs)  # Definition 1
+    costs: LoadCosts = field(default_factory=LoadCosts)  # Definition 1
 
 
 class KdtTree(NamedTuple):
@@ -93,7 +86,7 @@ def classify(sample: Sample, params: HybridParams) -> list[Node]:
     return done
 
 
-def space_steps(sample: Sample, node: Node, most: int, costs: Costs) -> Iterator[list[Node]]:
+def space_steps(sample: Sample, node: Node, most: int, costs: LoadCosts) -> Iterator[list[Node]]:
     """The node in 1, 2, 3... pieces of space, each time the heaviest cut in two, as far as that goes."""
     pieces = [node]
     yield pieces
@@ -110,7 +103,7 @@ def space_steps(sample: Sample, node: Node, most: int, costs: Costs) -> Iterator
 def charge(nodes: Sequence[Node], params: HybridParams) -> float:
     """What a division into the leaves of some nodes costs: the sum of loads, or more if it is lopsided."""
     loads = np.concatenate([node.loads for node in nodes])
-    return float(max(loads.sum(), len(loads) * loads.max() / params.lopsided))
+    return max(total_load(loads), float(len(loads) * loads.max() / params.lopsided))
 
 
 def _by_text(sample: Sample, node: Node, pieces: int, params: HybridParams) -> Node:
@@ -119,7 +112,7 @@ def _by_text(sample: Sample, node: Node, pieces: int, params: HybridParams) -> N
 
 def _may_cut(node: Node, divided: Node, params: HybridParams) -> bool:
     """Whether space comes into question beside a division by text: in N_t only where that is lopsided."""
-    return not node.textual or charge([divided], params) > divided.loads.sum()
+    return not node.textual or charge([divided], params) > total_load(divided.loads)
 
 
 def cost_row(sample: Sample, node: Node, most: int, params: HybridParams) -> list[float]:
@@ -214,7 +207,7 @@ def partition_workload(sample: Sample, workers: int, params: HybridParams) -> Kd
     sizes = len(sample.place[0]), len(sample.box)
     while True:  # lines 17-27
         worker, loads = merge_leaves(nodes, *sizes, workers, costs)
-        if loads.max() <= params.sigma * loads.min():
+        if is_balanced(loads, params.sigma):
             break
         split = _split_heaviest(sample, nodes, params)
         if split is None:

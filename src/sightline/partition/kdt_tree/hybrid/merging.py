@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields
+from sightline.partition.cost.ps2stream import LoadCosts
 from sightline.partition.kdt_tree.hybrid._kernels import UNIT_TYPES, Units, deal
-from sightline.partition.kdt_tree.hybrid.node import Costs, Node
+from sightline.partition.kdt_tree.hybrid.node import Node
 
 __all__ = ["leaf_members", "merge_leaves"]
 
@@ -22,7 +23,7 @@ def leaf_members(nodes: Sequence[Node]) -> tuple[list[I32], list[I32]]:
     return objects, queries
 
 
-def merge_leaves(nodes: Sequence[Node], objects: int, queries: int, workers: int, costs: Costs) -> tuple[I32, F64]:
+def merge_leaves(nodes: Sequence[Node], objects: int, queries: int, workers: int, costs: LoadCosts) -> tuple[I32, F64]:
     """The worker of every leaf and the loads of the workers, by the rule of
     :func:`~sightline.partition.kdt_tree.hybrid._kernels.deal`, heaviest leaf first (ties: lower number).
 

@@ -1,9 +1,8 @@
 """Nodes of the kd^t-tree: their load (Definition 1), and how they are cut in two.
 
 Ours, as the paper leaves it open: a cut lies on the line of the dispatcher's grid that makes the heavier half
-lightest (a kd-tree's median, weighed by load). The product of Definition 1 takes *stored* queries, not inserted ones
-(a query costs as long as it stands). In a stream whose queries come and go at one rate (section VI-A) each stored
-query was inserted once and will be deleted once.
+lightest (a kd-tree's median, weighed by load). Each stored query was inserted once and will be deleted once
+(:func:`~sightline.partition.cost.ps2stream.steady_loads`).
 """
 
 from __future__ import annotations
@@ -12,45 +11,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sightline.index.arrays import F64, I32, Flag, frozen
+from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.kdt_tree.hybrid._kernels import similarity
 from sightline.partition.kdt_tree.hybrid.sample import Sample
 
-__all__ = ["Costs", "Cut", "Node", "Parts", "best_cut", "cut_along", "halves", "root_of", "text_similarity"]
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """The constants of Definition 1; the paper gives no values.
-
-    Ours, in units of one object handled: on our kernels a million stored queries about double the time of an object,
-    an insertion takes about as long as an object, and a lazy deletion is a mark.
-    """
-
-    c1: float = 1e-6  # check an object against a query
-    c2: float = 1.0  # handle an object
-    c3: float = 1.0  # insert a query
-    c4: float = 0.1  # delete a query
-
-    def load(
-        self, objects: npt.ArrayLike, stored: npt.ArrayLike, inserted: npt.ArrayLike, deleted: npt.ArrayLike
-    ) -> F64:
-        """Definition 1."""
-        o, q = np.asarray(objects, np.float64), np.asarray(stored, np.float64)
-        come, gone = np.asarray(inserted, np.float64), np.asarray(deleted, np.float64)
-        return self.c1 * o * q + self.c2 * o + self.c3 * come + self.c4 * gone
-
-    def steady(self, objects: npt.ArrayLike, queries: npt.ArrayLike) -> F64:
-        """Definition 1 where every stored query is inserted and deleted once."""
-        o, q = np.asarray(objects, np.float64), np.asarray(queries, np.float64)
-        return self.c1 * o * q + self.c2 * o + (self.c3 + self.c4) * q  # to the bit what `def1` computes
-
-    @property
-    def weights(self) -> F64:
-        """What kernels take: c1, c2, c3 + c4."""
-        return frozen([self.c1, self.c2, self.c3 + self.c4], np.float64)
+__all__ = ["Cut", "Node", "Parts", "best_cut", "cut_along", "halves", "root_of", "text_similarity"]
 
 
 class Parts(NamedTuple):
@@ -96,10 +63,10 @@ class Cut(NamedTuple):
     high: float
 
 
-def root_of(sample: Sample, costs: Costs) -> Node:
+def root_of(sample: Sample, costs: LoadCosts) -> Node:
     """All cells, objects and queries (Algorithm 1, line 1)."""
     objects, queries = np.arange(len(sample.place[0]), dtype=np.int32), np.arange(len(sample.box), dtype=np.int32)
-    load = float(costs.steady(len(objects), len(queries)))
+    load = float(steady_loads(len(objects), len(queries), costs)[0])
     return Node(
         (0, 0, len(sample.x_edges), len(sample.y_edges)), frozen(objects, np.int32), frozen(queries, np.int32), load
     )
@@ -110,7 +77,7 @@ def text_similarity(sample: Sample, node: Node) -> float:
     return float(similarity(node.objects, node.queries, sample.text, len(sample.terms)))
 
 
-def cut_along(sample: Sample, node: Node, axis: int, costs: Costs) -> Cut | None:
+def cut_along(sample: Sample, node: Node, axis: int, costs: LoadCosts) -> Cut | None:
     """The cut that makes the heavier half lightest (ties: less load together, then the lower line); None for one line
     of cells."""
     first, last = node.box[axis], node.box[axis + 2]
@@ -122,13 +89,13 @@ def cut_along(sample: Sample, node: Node, axis: int, costs: Costs) -> Cut | None
     end = np.minimum(sample.box[node.queries, axis + 2], last) - first
     begun = np.cumsum(np.bincount(begin, minlength=width))[:-1]
     ended = np.cumsum(np.bincount(end, minlength=width))[:-1]
-    low = costs.steady(objects, begun)
-    high = costs.steady(len(node.objects) - objects, len(node.queries) - ended)
+    low = steady_loads(objects, begun, costs)
+    high = steady_loads(len(node.objects) - objects, len(node.queries) - ended, costs)
     at = int(np.lexsort((low + high, np.maximum(low, high)))[0])
     return Cut(axis, first + at, float(low[at]), float(high[at]))
 
 
-def best_cut(sample: Sample, node: Node, costs: Costs) -> Cut | None:
+def best_cut(sample: Sample, node: Node, costs: LoadCosts) -> Cut | None:
     """The cut with less load together of the two axes (ties: x); None for a single cell."""
     cuts = [cut for axis in (0, 1) if (cut := cut_along(sample, node, axis, costs)) is not None]
     return min(cuts, key=lambda cut: cut.low + cut.high) if cuts else None

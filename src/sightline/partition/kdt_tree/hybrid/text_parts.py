@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import I32, I64, Flag, frozen, frozen_fields, offsets_of, sorted_distinct
-from sightline.partition.kdt_tree._kernels import hashed_parts
+from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.kdt_tree.hybrid._kernels import (
     UNIT_TYPES,
     Units,
@@ -23,8 +23,9 @@ from sightline.partition.kdt_tree.hybrid._kernels import (
     keys_of,
     term_counts,
 )
-from sightline.partition.kdt_tree.hybrid.node import Costs, Node, Parts
+from sightline.partition.kdt_tree.hybrid.node import Node, Parts
 from sightline.partition.kdt_tree.hybrid.sample import Sample
+from sightline.partition.terms._kernels import all_hashed_to
 
 __all__ = ["NodeText", "node_text", "text_parts"]
 
@@ -66,21 +67,21 @@ def _homes(sample: Sample, node: Node, text: NodeText, parts: int) -> I32:
     home = np.full(len(node.objects), -1, np.int32)
     bare, closed = text.smallest == -1, text.smallest >= 0
     cells = sample.cells(node.objects)
-    shift = hashed_parts(frozen(sample.terms[text.smallest[closed]], np.int64), parts)
+    shift = all_hashed_to(frozen(sample.terms[text.smallest[closed]], np.int64), parts)
     home[bare], home[closed] = cells[bare] % parts, (shift + cells[closed]) % parts
     return frozen(home, np.int32)
 
 
-def text_parts(sample: Sample, node: Node, text: NodeText, parts: int, costs: Costs) -> Parts:
+def text_parts(sample: Sample, node: Node, text: NodeText, parts: int, costs: LoadCosts) -> Parts:
     """The node in ``parts`` parts of its terms; some may be empty if it has fewer keys."""
     units = text.units
-    weight = costs.steady(np.diff(units.object_offsets), np.diff(units.query_offsets))
+    weight = steady_loads(np.diff(units.object_offsets), np.diff(units.query_offsets), costs)
     order: I64 = np.lexsort((np.arange(len(weight)), -weight))
     home = _homes(sample, node, text, parts)
     wild = node.queries[text.wild]
     sizes = len(node.queries), len(wild)
     dealt = deal(units, frozen(order, np.int64), home, *sizes, parts, costs.weights)
-    part = hashed_parts(frozen(sample.terms[text.known], np.int64), parts)
+    part = all_hashed_to(frozen(sample.terms[text.known], np.int64), parts)
     keyed = np.zeros(len(text.known), np.bool_)
     at = np.searchsorted(text.known, text.keys)
     part[at], keyed[at] = dealt[0], True

@@ -1,4 +1,4 @@
-"""Kernels over O_init: its objects in a rectangle, and the k-th nearest that satisfies some keywords."""
+"""Kernels over a sample of objects: those in a rectangle, and the k-th nearest that satisfies some keywords."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import F64, I32, I64
+from sightline.index.objects.blocks._kernels import find_term
+from sightline.index.objects.postings._kernels import first_posting
+from sightline.index.objects.postings.nearest._kernels import keep_smallest
 from sightline.jit import kernel
+from sightline.partition.cost._kernels import Words
 
 
 class Places(NamedTuple):
-    """Places of O_init. Objects are numbered from the south (ties from the west)."""
+    """Places of the objects, which are numbered from the south (ties from the west)."""
 
     lon: F64
     lat: F64  # ascending
@@ -24,26 +28,13 @@ PLACE_TYPES = (np.float64, np.float64, np.float64, np.int32, np.int32)
 
 
 class Postings(NamedTuple):
-    """Objects of every term of O_init, ascending."""
+    """Objects of every term, ascending."""
 
     offsets: I64
     objects: I32
 
 
 POSTING_TYPES = (np.int64, np.int32)
-
-
-class Words(NamedTuple):
-    """Keywords of queries: conjuncts of a query, positive and negative terms of a conjunct (-1: not in O_init)."""
-
-    conjuncts: I64
-    pos_offsets: I64
-    pos: I32
-    neg_offsets: I64
-    neg: I32
-
-
-WORD_TYPES = (np.int64, np.int64, np.int32, np.int64, np.int32)
 
 
 class Nearest(NamedTuple):
@@ -64,45 +55,13 @@ def block_size(n: int) -> int:
 
 
 @kernel
-def first_at_least(values: F64, value: float) -> int:
-    """How many of the ascending values are below ``value``."""
-    low, high = 0, values.shape[0]
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def between(values: F64, low: float, high: float) -> tuple[int, int]:
+    """The run of ascending values that lie in a closed interval."""
+    return int(np.searchsorted(values, low)), int(np.searchsorted(values, high, side="right"))
 
 
 @kernel
-def first_above(values: F64, value: float) -> int:
-    """How many of the ascending values are at most ``value``."""
-    low, high = 0, values.shape[0]
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def first_from(objects: I32, low: int, high: int, number: int) -> int:
-    """First of ``[low, high)`` whose object is not below ``number``."""
-    while low < high:
-        middle = (low + high) >> 1
-        if objects[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _between(lon: F64, first: int, last: int, west: float, east: float) -> int:
+def _east_west(lon: F64, first: int, last: int, west: float, east: float) -> int:
     count = 0
     for o in range(first, last):
         if west <= lon[o] <= east:
@@ -123,8 +82,8 @@ def _numbered(by_lon: I32, first: int, last: int, low: int, high: int) -> int:
 def count_in(places: Places, west: float, south: float, east: float, north: float) -> int:
     """|O_R| of Eq. 2: objects in a closed rectangle, from whole blocks and at most four ragged edges."""
     n = places.lat.shape[0]
-    i0, i1 = first_at_least(places.lat, south), first_above(places.lat, north)
-    j0, j1 = first_at_least(places.west, west), first_above(places.west, east)
+    i0, i1 = between(places.lat, south, north)
+    j0, j1 = between(places.west, west, east)
     if i1 <= i0 or j1 <= j0:
         return 0
     if j1 - j0 == n:
@@ -133,13 +92,13 @@ def count_in(places: Places, west: float, south: float, east: float, north: floa
         return j1 - j0
     block = block_size(n)
     if i1 - i0 <= 2 * block:
-        return _between(places.lon, i0, i1, west, east)
+        return _east_west(places.lon, i0, i1, west, east)
     if j1 - j0 <= 2 * block:
         return _numbered(places.by_lon, j0, j1, i0, i1)
     a, b = (i0 + block - 1) // block, i1 // block
     c, d = (j0 + block - 1) // block, j1 // block
     count = int(places.below[b, d]) - int(places.below[a, d]) - int(places.below[b, c]) + int(places.below[a, c])
-    count += _between(places.lon, i0, a * block, west, east) + _between(places.lon, b * block, i1, west, east)
+    count += _east_west(places.lon, i0, a * block, west, east) + _east_west(places.lon, b * block, i1, west, east)
     count += _numbered(places.by_lon, j0, c * block, a * block, b * block)
     return count + _numbered(places.by_lon, d * block, j1, a * block, b * block)
 
@@ -158,41 +117,13 @@ def _holds(words: Words, postings: Postings, c: int, listed: int, o: int) -> boo
     """Whether object ``o``, which has the term ``listed``, satisfies conjunct ``c``."""
     for p in range(words.pos_offsets[c], words.pos_offsets[c + 1]):
         term = words.pos[p]
-        if term != listed:
-            end = postings.offsets[term + 1]
-            at = first_from(postings.objects, postings.offsets[term], end, o)
-            if at == end or postings.objects[at] != o:
-                return False
+        if term != listed and find_term(postings.objects, postings.offsets[term], postings.offsets[term + 1], o) < 0:
+            return False
     for p in range(words.neg_offsets[c], words.neg_offsets[c + 1]):
         term = words.neg[p]
-        if term >= 0:
-            end = postings.offsets[term + 1]
-            at = first_from(postings.objects, postings.offsets[term], end, o)
-            if at < end and postings.objects[at] == o:
-                return False
+        if term >= 0 and find_term(postings.objects, postings.offsets[term], postings.offsets[term + 1], o) >= 0:
+            return False
     return True
-
-
-@kernel
-def _keep(heap: F64, size: int, k: int, value: float) -> int:
-    """Put a value among the k smallest; the caller has seen that it belongs there. Returns how many there are."""
-    if size < k:
-        i = size
-        while i > 0 and heap[(i - 1) >> 1] < value:
-            heap[i] = heap[(i - 1) >> 1]
-            i = (i - 1) >> 1
-        heap[i] = value
-        return size + 1
-    i, child = 0, 1
-    while child < k:
-        if child + 1 < k and heap[child + 1] > heap[child]:
-            child += 1
-        if heap[child] <= value:
-            break
-        heap[i] = heap[child]
-        i, child = child, 2 * child + 1
-    heap[i] = value
-    return size
 
 
 @kernel
@@ -211,14 +142,9 @@ def _sweep(
             return size
         if listed < 0 or postings.offsets[term + 1] - postings.offsets[term] < end - begin:
             listed, begin, end = int(term), int(postings.offsets[term]), int(postings.offsets[term + 1])
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) >> 1
-        o = middle if listed < 0 else int(postings.objects[middle])
-        if position[o, 2] < at[2]:
-            low = middle + 1
-        else:
-            high = middle
+    low = int(np.searchsorted(position[:, 2], at[2]))
+    if listed >= 0:
+        low = first_posting(postings.objects, begin, end, low)
     up, down = low, low - 1
     while up < end or down >= begin:
         above = -1 if up >= end else (up if listed < 0 else int(postings.objects[up]))
@@ -238,7 +164,7 @@ def _sweep(
             continue
         if kept.seen[o] != query and _holds(words, postings, c, listed, o):
             kept.seen[o] = query
-            size = _keep(kept.heap, size, k, squared)
+            size = keep_smallest(kept.heap[:k], size, squared)
     return size
 
 

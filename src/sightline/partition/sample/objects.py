@@ -1,4 +1,4 @@
-"""O_init as flat arrays: places for counting, posting lists for keywords, positions for distances."""
+"""A sample of objects as flat arrays: places for counting, posting lists for keywords, positions for distances."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy.typing as npt
 
 from sightline.geo.distance import EARTH_RADIUS_M
 from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
-from sightline.index.protocol import ObjectColumns
+from sightline.index.protocol import NO_BOUND, ObjectColumns
+from sightline.index.standing.block import QueryBlock
+from sightline.partition.cost.dkm_sks import WORD_TYPES, Words
 from sightline.partition.protocol import Arrays
-from sightline.partition.subsets.sample._kernels import (
+from sightline.partition.sample._kernels import (
     PLACE_TYPES,
     POSTING_TYPES,
     Places,
     Postings,
-    Words,
     block_size,
     counts_in,
     kth_squared,
@@ -30,11 +31,7 @@ __all__ = ["Sample"]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The objects of O_init; terms are known by their hashes, ascending.
-
-    The paper keeps O_init in the main server; here it is part of the routing, so that a process that maps the epoch's
-    file can place new subscriptions.
-    """
+    """Objects ordered by latitude; terms are known by their hashes, ascending."""
 
     geographic: bool
     places: Places
@@ -90,20 +87,25 @@ class Sample:
         """|O_R| for each of many closed rectangles."""
         return counts_in(self.places, frozen(boxes, np.float64))
 
-    def kth_distance_mm(self, words: Words, rows: I64, at: F64, k: I32) -> tuple[F64, int]:
-        """Radius of B(s) for the queries ``rows`` at ``at``: whole thousandths, rounded up; infinite below k matches.
+    def words(self, block: QueryBlock) -> Words:
+        """The keywords of the queries of a block in this sample's numbers."""
+        number = self.numbers(block.dictionary)
+        lists = block.pos_offsets, number[block.pos], block.neg_offsets, number[block.neg]
+        return frozen_fields(Words, WORD_TYPES, (offsets_of(block.conj_query, len(block)), *lists))
 
-        Also the number of objects looked at.
-        """
+    def reach_mm(self, words: Words, rows: I64, at: F64, k: I32) -> tuple[I64, int]:
+        """Distance of the k-th nearest match of the queries ``rows`` at ``at``: whole thousandths, rounded up;
+        :data:`NO_BOUND` below k matches. Also the number of objects looked at."""
         query = frozen(positions(at[:, 0], at[:, 1], self.geographic), np.float64)
         arguments = self.positions, self.postings, words, frozen(rows, np.int64), query, frozen(k, np.int32)
         squared, looked = kth_squared(*arguments)
-        distance = np.sqrt(squared)
+        found = np.isfinite(squared)
+        distance = np.sqrt(squared[found])
         if self.geographic:
-            finite = np.isfinite(distance)
-            angle = 2.0 * np.arcsin(np.minimum(distance[finite] / 2.0, 1.0))
-            distance[finite] = angle * EARTH_RADIUS_M
-        return np.ceil(distance * 1000.0), looked
+            distance = 2.0 * EARTH_RADIUS_M * np.arcsin(np.minimum(distance / 2.0, 1.0))
+        out = np.full(len(rows), NO_BOUND, np.int64)
+        out[found] = np.ceil(1000.0 * distance).astype(np.int64)
+        return out, looked
 
     @cached_property
     def positions(self) -> F64:
