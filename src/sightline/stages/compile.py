@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.partition import Routing
+from sightline.partition.optional import settled
 from sightline.stages.background import Background
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.compiled_files import CompiledFiles, Indexes, Layers, stack
@@ -56,6 +57,7 @@ class _Base:
     epoch: int
     size: int
     files: Layers
+    routing: Routing  # as it was settled
 
 
 class Compiler:
@@ -94,7 +96,7 @@ class Compiler:
                 return self._set
             before = list(self._set.names())
             base = self._base_for(control, epoch, routing)
-            recent = self._recent_for(base, control, routing)
+            recent = self._recent_for(base, control)
             dropped = self._book.dropped_between(base.control, control)
             layers = stack(base.files, recent.layers(), routing.workers)
             self._set = CompiledSet(layers, self._files.write_dropped(dropped) if len(dropped) else None)
@@ -145,10 +147,10 @@ class Compiler:
         known = base.control if self._recent is None else self._recent.control
         return self._book.next_num_at(control) - self._book.next_num_at(known) > max(MIN_DELTA, base.size)
 
-    def _recent_for(self, base: _Base, control: int, routing: Routing) -> Recent:
+    def _recent_for(self, base: _Base, control: int) -> Recent:
         recent, self._recent = self._recent, None  # a failure on the way leaves none
         if recent is None or recent.control > control:
-            recent = Recent(base.control, self._book, self._files, routing)
+            recent = Recent(base.control, self._book, self._files, base.routing)
         recent.advance(control)
         self._recent = recent
         return recent
@@ -158,5 +160,8 @@ class Compiler:
         return Background("sightline-merge", lambda: self._make(control, epoch, routing, live))
 
     def _make(self, control: int, epoch: int, routing: Routing, live: npt.NDArray[np.int64]) -> _Base:
-        files = self._files.build(self._book.block(live), routing) if len(live) else {}
-        return _Base(control, epoch, len(live), files)
+        if len(live) == 0:
+            return _Base(control, epoch, 0, {}, routing)
+        block = self._book.block(live)
+        routing = settled(routing, block, self._book.dropped_between(-1, control))
+        return _Base(control, epoch, len(live), self._files.build(block, routing), routing)

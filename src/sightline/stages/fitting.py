@@ -94,7 +94,8 @@ def given_history(
     if stands or not blocks:
         lives = [one.start_us for one in stands], [one.end_us for one in stands]
         asked = [one.query for one in stands], [one.id for one in stands]
-        blocks.append(QueryBlock.from_queries(*asked, np.arange(len(stands)), *lives, config))
+        # Numbers that no subscription of the store has, or a partitioner would take one for the other.
+        blocks.append(QueryBlock.from_queries(*asked, -1 - np.arange(len(stands)), *lives, config))
     return history_of(joined(parts), QueryBlock.concat(blocks), asked_block(searches, config))
 
 

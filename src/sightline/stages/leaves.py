@@ -20,6 +20,7 @@ from sightline.model.errors import BadSource
 from sightline.model.queries import Query
 from sightline.model.space import Space
 from sightline.partition import Routing
+from sightline.partition.optional import owners_of, settled, settles
 from sightline.stages.asked_block import asked_block
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.epochs import leaf_objects
@@ -41,8 +42,7 @@ def leaf_rows(store: Store, book: SubscriptionBook) -> tuple[pa.Table, dict[str,
     snapshot = store.commits.refresh()
     if not snapshot.epochs:
         raise BadSource("the store has no epoch yet", value=str(store.path), hint="load or run something first")
-    routing, leaves = _in_force(store, snapshot)
-    book.refresh()
+    routing, leaves = _in_force(store, snapshot, book)
     live = book.live()
     objects = leaf_objects(snapshot, routing)
     visitors, stands = np.zeros(len(leaves), np.int64), np.zeros(routing.workers, np.int64)
@@ -82,10 +82,9 @@ def routes_of(query: Query, store: Store, book: SubscriptionBook) -> dict[str, A
     snapshot = store.commits.refresh()
     if not snapshot.epochs:
         return {}
-    routing, leaves = _in_force(store, snapshot)
-    book.refresh()
+    routing, leaves = _in_force(store, snapshot, book)
     block = asked_block([query], store.config, first_num=len(book))
-    visited = leaves.take(pa.array(routing.leaves_of(block).leaf))
+    visited = leaves.take(pa.array(owners_of(routing, block).leaf))
     why = reasons(block, visited, store.config.space)
     listed = visited.select(["leaf", "worker", "split", *SIDES, "keywords"]).slice(0, LISTED).to_pylist()
     epoch = snapshot.epochs[-1]
@@ -104,7 +103,10 @@ def routes_of(query: Query, store: Store, book: SubscriptionBook) -> dict[str, A
 
 
 def reasons(block: QueryBlock, visited: pa.Table, space: Space) -> list[str]:
-    """Why the one query of a block visits these leaves: by its place, and its words where a leaf is bound to some."""
+    """Why the one query of a block visits these leaves.
+
+    Words exclude none, not even where a leaf is bound to some: an object has other words than those asked for.
+    """
     boxes = _boxes(visited)
     west, south, east, north = (block.piece_box[:, side][:, None] for side in range(4))
     meets = (west <= boxes[:, 2]) & (boxes[:, 0] <= east) & (south <= boxes[:, 3]) & (boxes[:, 1] <= north)
@@ -116,15 +118,18 @@ def reasons(block: QueryBlock, visited: pa.Table, space: Space) -> list[str]:
         ["any place may have one of the k nearest", "the leaf spans the whole space", "its region meets the leaf"],
         "the partitioner sends it there",
     )
-    wordless = bool((np.diff(block.pos_offsets) == 0).any())
-    word = ", and it asks for no word in particular" if wordless else ", and the leaf has a word it asks for"
+    word = ", and any word of an object may have put it there"
     bound = visited["keywords"].to_numpy() > 0
     return [said + word if some else said for said, some in zip(place.tolist(), bound.tolist(), strict=True)]
 
 
-def _in_force(store: Store, snapshot: Snapshot) -> tuple[Routing, pa.Table]:
-    """The routing of the newest epoch and its leaves in the order of their numbers."""
+def _in_force(store: Store, snapshot: Snapshot, book: SubscriptionBook) -> tuple[Routing, pa.Table]:
+    """The routing of the newest epoch as of now, and its leaves in the order of their numbers."""
     routing = FILES.get(str(store.path), snapshot.epochs[-1]["file"], "routing", open_routing)
+    book.refresh()
+    live = book.live()
+    if len(live) and settles(routing):
+        routing = settled(routing, book.block(live), book.dropped_between(-1, book.position))
     return routing, routing.leaf_table().sort_by("leaf")
 
 

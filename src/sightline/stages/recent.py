@@ -15,6 +15,7 @@ from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.delta import DeltaIndex
 from sightline.model.space import Space
 from sightline.partition import Routing
+from sightline.partition.optional import settled
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.compiled_files import KIND_NUMBERS, CompiledFiles, Layers, of_kind, shares
 from sightline.stages.standing import RANGE, SUMMARY, bare
@@ -50,7 +51,7 @@ class Recent:
     """What was registered after ``base_control``, as of a control position that moves forward."""
 
     def __init__(self, base_control: int, book: SubscriptionBook, files: CompiledFiles, routing: Routing) -> None:
-        self.control = base_control
+        self.control = self._settled = base_control
         self.size = 0
         self._book, self._files, self._routing = book, files, routing
         self._next = book.next_num_at(base_control)
@@ -68,7 +69,10 @@ class Recent:
         live = self._book.live(control)
         new = live[np.searchsorted(live, self._next) :]
         if len(new):
-            self._take_in(self._book.block(new), live)
+            block = self._book.block(new)
+            self._routing = settled(self._routing, block, self._book.dropped_between(self._settled, control))
+            self._settled = control
+            self._take_in(block, live)
         self.size += len(new)
         self.control, self._next = control, self._book.next_num_at(control)
 
