@@ -271,7 +271,7 @@ JOB = {
 }  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(worlds.rows, max_size=10), min_size=2, max_size=6),
     st.lists(worlds.subscriptions, min_size=2, max_size=10),

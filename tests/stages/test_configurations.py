@@ -31,7 +31,7 @@ queries = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.lists(rows, max_size=10), min_size=1, max_size=3), st.lists(queries, min_size=1, max_size=4))
 def test_a_plane(batches, standing):
     with worlds.new_folder() as folder:

@@ -54,7 +54,7 @@ snapshots = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     deployments,
     st.lists(st.lists(worlds.rows, max_size=12), min_size=1, max_size=5),
@@ -104,7 +104,7 @@ def test_every_answer_equals_the_oracle(how, batches, subscriptions, queries, me
             check_search(deployment, oracle, query)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(worlds.rows, min_size=2, max_size=24), st.lists(worlds.subscriptions, min_size=1, max_size=4), st.data()
 )

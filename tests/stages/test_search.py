@@ -169,7 +169,7 @@ def test_columns_that_came_later(tmp_path):
     assert near["lang"].to_pylist() == found["lang"].to_pylist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(worlds.rows, max_size=12), min_size=1, max_size=4),
     st.lists(snapshots, min_size=1, max_size=8),

@@ -35,7 +35,7 @@ shared = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(
     st.sampled_from([0, 5 * SECOND]),
     st.lists(st.lists(worlds.rows, max_size=15), min_size=2, max_size=6),

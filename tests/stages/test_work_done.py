@@ -22,7 +22,6 @@ from sightline.stages.tables import Target, write_table
 from sightline.store.store import Store
 from tests.stages.worlds import SECOND, Deployment
 
-COMMITS = 10_000
 MOST_OPENS = 50
 
 
@@ -30,13 +29,14 @@ def row(i, text="flood boat", lon=0.0, lat=0.0):
     return {"id": f"o{i}", "lon": lon, "lat": lat, "ts_us": i * SECOND, "text": text}
 
 
-def test_matches_after_ten_thousand_commits_open_few_files(tmp_path):
+@pytest.mark.parametrize("commits", [2_500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_matches_after_thousands_of_commits_open_few_files(tmp_path, commits):
     store = Store.create(tmp_path / "store", StoreConfig(workers=2), durable=False)
     batches = Batches(store)
     Registry(store, batches.book).subscribe(sl.RangeQuery("x", sl.Box(0, 0, 1, 1)), "hot", None, None, False)
     compaction = Compaction(store, batches.book, batches.commit_lock)
     target = Target(store.path, False)
-    for number in range(COMMITS):
+    for number in range(commits):
         found = pa.table({"object_id": [f"o{number}"], "ts": pa.array([number]).cast(pa.timestamp("us", tz="UTC")),
                           "lon": [0.0], "lat": [0.0], "text": ["x"]})  # fmt: skip
         table = write_table(
@@ -50,8 +50,8 @@ def test_matches_after_ten_thousand_commits_open_few_files(tmp_path):
     opened: list[str] = []
     store = Store.open(tmp_path / "store", durable=False)
     matches = Results(store, batches.book, opened.append).matches("hot", [0])
-    assert matches["object_id"].to_pylist() == [f"o{number}" for number in range(COMMITS)]
-    assert len(set(matches["batch"].to_pylist())) == COMMITS
+    assert matches["object_id"].to_pylist() == [f"o{number}" for number in range(commits)]
+    assert len(set(matches["batch"].to_pylist())) == commits
     assert 1 < len(opened) <= MOST_OPENS
 
 

@@ -171,9 +171,8 @@ class Deployment:
 
 
 def table_of(batch: list[dict[str, Any]]) -> pa.Table:
-    plain = [{**{k: v for k, v in row.items() if k != "ts_us"}, "ts": row["ts_us"]} for row in batch]
-    numbers = pa.Table.from_pylist(plain, SCHEMA.set(3, pa.field("ts", pa.int64())))
-    return numbers.cast(SCHEMA)
+    named = ((field, "ts_us" if field.name == "ts" else field.name) for field in SCHEMA)
+    return pa.table([pa.array([row.get(name) for row in batch], field.type) for field, name in named], schema=SCHEMA)
 
 
 def new_folder() -> tempfile.TemporaryDirectory[str]:

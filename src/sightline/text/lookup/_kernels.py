@@ -16,6 +16,8 @@ U8 = npt.NDArray[np.uint8]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
+_MODULO = 0xFFFFFFFFFFFFFFFF  # compiled, this is the type of a product: nothing is left of it
+
 
 class TermSink(NamedTuple):
     """Distinct terms under construction; ``size[0]`` is their number."""
@@ -40,13 +42,13 @@ def chunk(data: U8, start: int, end: int) -> np.uint64:
 def hash_bytes(data: U8, start: int, end: int, first: np.uint64, seed: np.uint64, mask: np.uint64) -> np.int64:
     """Seeded hash, eight bytes at a time, with the finaliser of MurmurHash3; ``first`` is the first chunk.
 
-    Products are modulo 2^64. NumPy's function says so; its operator on two scalars warns, where nothing is compiled.
+    Products are modulo 2^64. Where nothing is compiled they are Python's: those of two NumPy scalars warn.
     """
-    h = np.multiply(first ^ seed ^ np.uint64(end - start), np.uint64(0x9E3779B97F4A7C15))
+    h = int(first ^ seed ^ np.uint64(end - start)) * 0x9E3779B97F4A7C15 & _MODULO
     for i in range(start + 8, end, 8):
-        h = np.multiply(h ^ (h >> np.uint64(32)) ^ chunk(data, i, end), np.uint64(0x9E3779B97F4A7C15))
-    h = np.multiply(h ^ (h >> np.uint64(33)), np.uint64(0xFF51AFD7ED558CCD))
-    h = np.multiply(h ^ (h >> np.uint64(33)), np.uint64(0xC4CEB9FE1A85EC53))
+        h = int(h ^ (h >> np.uint64(32)) ^ chunk(data, i, end)) * 0x9E3779B97F4A7C15 & _MODULO
+    h = int(h ^ (h >> np.uint64(33))) * 0xFF51AFD7ED558CCD & _MODULO
+    h = int(h ^ (h >> np.uint64(33))) * 0xC4CEB9FE1A85EC53 & _MODULO
     return np.int64((h ^ (h >> np.uint64(33))) & mask)
 
 
