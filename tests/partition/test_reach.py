@@ -13,8 +13,6 @@ from sightline.index.standing.block import QueryBlock
 from sightline.model.config import StoreConfig
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
-from sightline.partition.history import History
-from sightline.partition.qt_tree.workload import Workload
 from sightline.partition.reach import nearest_pieces, nearest_reach
 from sightline.text.tokeniser import tokenise
 
@@ -80,11 +78,8 @@ def test_circles_become_boxes():
     assert box[1].tolist() == list(PLANE.space.bounds)
 
 
-def test_a_workload_knows_how_far_nearest_queries_reach():
-    """The second nearest is 2 away; with fewer than k matches a query reaches everything."""
+def test_fewer_than_k_matches_reach_everything():
+    """The second nearest is 2 away, a third with the word there is not."""
     objects = objects_of([(0.5, 0.5, "x"), (2.5, 0.5, "x"), (0.6, 0.5, "y")])
-    asked = block_of([sl.NearestQuery("x", (0.5, 0.5), 2), sl.NearestQuery("x", (0.5, 0.5), 3)])
-    made = Workload.of(History(objects, block_of([]), asked, 1_000_000), PLANE.space)
-    near, far = made.reach(np.array([0.0, 0.0, 1.0, 1.0])), made.reach(np.array([6.0, 6.0, 7.0, 7.0]))
-    assert near.tolist() == [0, 1, 0, 0, 0, 0]
-    assert far.tolist() == [0, 0.5, 0, 0, 0, 0]
+    asked = block_of([sl.NearestQuery("x", (0.5, 0.5), k, planar=True) for k in (1, 2, 3)])
+    assert nearest_reach(asked, objects, PLANE.space).tolist() == [0, 2000, NO_BOUND]
