@@ -1,4 +1,4 @@
-"""Kernels of the QT-tree: Eq. 1 and 2 of SSTD as scalars, the two kinds of split, the lookups of objects and boxes.
+"""Kernels of the QT-tree: the two kinds of split, the lookups of objects and boxes.
 
 Conventions they share:
 
@@ -19,10 +19,10 @@ import numpy as np
 
 from sightline.index.arrays import F64, I32, I64, U8, Flag
 from sightline.jit import kernel
+from sightline.partition.cost._kernels import covered
 
 LEAF, SPATIAL, TEXTUAL = 0, 1, 2
 FOUR, ALL = 4, 15  # children of a node, and a bit for each
-TYPES, CONTINUOUS = 6, 3  # SRQ, SKQ, STQ, then CRQ, CKQ, CTQ: each half in the order of the kinds of a block
 
 
 class Nodes(NamedTuple):
@@ -53,6 +53,21 @@ class Lists(NamedTuple):
     weight: F64  # [m, 2] probability that a random query is an SRQ (SKQ) that reaches the region
 
 
+class Words(NamedTuple):
+    """Every keyword of every SRQ and SKQ that is known itself."""
+
+    term: I32  # -1: not in the table
+    type: U8  # 0 SRQ, 1 SKQ
+    weight: F64
+
+
+class Past(NamedTuple):
+    """Keywords of the SRQs and SKQs of which only counts are known."""
+
+    weight: F64  # [terms, 2]
+    total: F64  # [2] with those of terms that are not in the table
+
+
 class Rows(NamedTuple):
     """Distinct terms of each object."""
 
@@ -61,30 +76,9 @@ class Rows(NamedTuple):
 
 
 @kernel
-def covered(h: float, lengths: F64) -> float:
-    """Pr(q.phi within P.phi), Eq. 1: sum over l of Pr(|q.phi| = l) * h^l."""
-    out = 0.0
-    for i in range(len(lengths) - 1, -1, -1):
-        out = out * h + lengths[i]
-    return out
-
-
-@kernel
 def cover_of(h_srq: float, h_skq: float, weight_srq: float, weight_skq: float, asked: Asked) -> float:
     """The part of Eq. 2 per object that depends on keywords: Pr(srq) W_srq + Pr(skq) W_skq, over |O|."""
     return weight_srq * covered(h_srq, asked.lengths_srq) + weight_skq * covered(h_skq, asked.lengths_skq)
-
-
-@kernel
-def workload(objects: int, arrivals: F64, h_srq: float, h_skq: float, reach: F64, asked: Asked) -> float:
-    """W(P), Eq. 2.
-
-    ``reach[t]`` is Pr(t) times the probability that a query of type t reaches the region of P; ``arrivals`` are the
-    objects expected in P during the life of a CRQ, a CKQ and a CTQ (E_P,O).
-    """
-    snapshot = cover_of(h_srq, h_skq, reach[0], reach[1], asked) + reach[2]
-    checked = reach[3] * arrivals[0] + reach[4] * arrivals[1] + reach[5] * arrivals[2]
-    return float(snapshot * objects + checked)
 
 
 @kernel
@@ -97,24 +91,20 @@ def covers_of(h: F64, weight: F64, asked: Asked) -> F64:
 
 
 @kernel
-def count_reached(query: I32, box: F64, kind: U8, region: F64, bounds: F64) -> I64:
-    """Queries per type with a piece that visits a region of the tree; ``query`` ascends.
+def visitors(query: I32, box: F64, queries: int, region: F64, bounds: F64) -> Flag:
+    """Which queries have a piece that visits a region of the tree.
 
     Regions are half-open as the lookups are, and those at the border of the space go on for ever.
     """
-    out = np.zeros(TYPES, np.int64)
-    last = -1
+    out = np.zeros(queries, np.bool_)
     for p in range(len(query)):
-        if query[p] == last:
-            continue
         if (
             (box[p, 0] < region[2] or region[2] >= bounds[2])
             and (box[p, 2] >= region[0] or region[0] <= bounds[0])
             and (box[p, 1] < region[3] or region[3] >= bounds[3])
             and (box[p, 3] >= region[1] or region[1] <= bounds[1])
         ):
-            out[kind[query[p]]] += 1
-            last = query[p]
+            out[query[p]] = True
     return out
 
 
@@ -213,14 +203,12 @@ def quadrant(lon: float, lat: float, x: float, y: float) -> int:
 
 
 @kernel
-def split_space(order: I32, lon: F64, lat: F64, x: float, y: float) -> tuple[U8, I64]:
-    """Child of each object of a node, and objects per child."""
-    child, count = np.empty(len(order), np.uint8), np.zeros(FOUR, np.int64)
+def split_space(order: I32, lon: F64, lat: F64, x: float, y: float) -> U8:
+    """Child of each object of a node."""
+    child = np.empty(len(order), np.uint8)
     for j in range(len(order)):
-        c = quadrant(lon[order[j]], lat[order[j]], x, y)
-        child[j] = c
-        count[c] += 1
-    return child, count
+        child[j] = quadrant(lon[order[j]], lat[order[j]], x, y)
+    return child
 
 
 @kernel
@@ -234,31 +222,38 @@ def split_text(order: I32, rows: Rows, asked: Asked, lists: Lists) -> U8:
 
 
 @kernel
-def masses_of(order: I32, child: U8, rows: Rows, asked: Asked) -> F64:
-    """H_srq and H_skq of the keywords of each child."""
-    has = np.zeros(len(asked.mass), np.uint8)
-    h = np.zeros((FOUR, 2), np.float64)
+def words_of(order: I32, child: U8, rows: Rows, terms: int) -> U8:
+    """Keywords of the children: bit c of a term is set where an object of child c has it."""
+    has = np.zeros(terms, np.uint8)
     for j in range(len(order)):
-        c = int(child[j])
         for i in range(rows.offsets[order[j]], rows.offsets[order[j] + 1]):
-            term = rows.terms[i]
-            if has[term] & (1 << c) == 0:
-                has[term] |= np.uint8(1 << c)
-                h[c, 0] += asked.mass[term, 0]
-                h[c, 1] += asked.mass[term, 1]
-    return h
+            has[rows.terms[i]] |= np.uint8(1 << child[j])
+    return has
 
 
 @kernel
-def arrange(order: I32, child: U8, count: I64) -> I32:
-    """Objects of a node by child, otherwise in their order."""
-    out, at = np.empty(len(order), np.int32), np.zeros(FOUR, np.int64)
-    for c in range(1, FOUR):
-        at[c] = at[c - 1] + count[c - 1]
-    for j in range(len(order)):
-        out[at[child[j]]] = order[j]
-        at[child[j]] += 1
-    return out
+def mass_of(has: U8, child: int, met: I32, words: Words, past: Past, share: F64) -> tuple[float, float]:
+    """H_srq and H_skq of a child with these keywords: how much of what is asked for in its region they are.
+
+    ``met`` are the words of the known queries that reach the region, ``share`` how much of the SRQs and SKQs that were
+    counted in the past do.
+    """
+    srq, skq = 0.0, 0.0
+    all_srq, all_skq = share[0] * past.total[0], share[1] * past.total[1]
+    for i in met:
+        listed = words.term[i] >= 0 and has[words.term[i]] >> child & 1 == 1
+        if words.type[i] == 0:
+            all_srq += words.weight[i]
+            srq += words.weight[i] if listed else 0.0
+        else:
+            all_skq += words.weight[i]
+            skq += words.weight[i] if listed else 0.0
+    if past.total[0] + past.total[1] > 0:
+        for term in range(len(has)):
+            if has[term] >> child & 1 == 1:
+                srq += share[0] * past.weight[term, 0]
+                skq += share[1] * past.weight[term, 1]
+    return srq / all_srq if all_srq > 0 else 0.0, skq / all_skq if all_skq > 0 else 0.0
 
 
 @kernel
