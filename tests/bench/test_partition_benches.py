@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import sightline as sl
 from sightline.bench import partition, six_types
-from sightline.bench.makespan import makespan
+from sightline.bench.makespan import Makespan, makespan
 from sightline.bench.registry import run_bench
 from sightline.bench.six_types import SixTypes, Stream, stream_of
 from sightline.bench.workload import bounds_of, posts, table_of
@@ -33,11 +33,11 @@ from sightline.partition.broadcast import BroadcastRouting
 from sightline.partition.protocol import QueryRoutes
 
 SPACE = Space()
-SMALL: dict[str, Any] = {"objects": 300, "queries": 60, "workers": 3, "rounds": 1, "area": "0.01"}
+SMALL: dict[str, Any] = {"objects": 300, "queries": 60, "workers": 3, "rounds": 1, "area": "0.01", "quick": True}
 ROUTED: dict[str, Any] = {"objects": 2_000, "queries": 500, "subscriptions": 20, "mix": "Z", "rounds": 1}
 PROMISED = {
     "total_workload", "max_over_mean", "max_over_min", "replication_objects", "replication_queries", "build_s",
-    "route_s", "makespan_s",
+    "route_s", "makespan_s", "workload_64", "workload_4096",
 }  # fmt: skip
 
 
@@ -191,14 +191,16 @@ def by_hand(world: SixTypes, routing: Any) -> tuple[dict[str, list[int]], int]:
         worded = [q for q in range(len(standing)) if standing.kind[q] != KIND_TOP_TERMS]
         waits = {(keyword_of(standing, q), w) for q in worded for w in range(workers) if (q, w) in at}
         sent = owned | {(o, w) for o, w in sent if any((word, w) in waits for word in words[o])}
+    there: dict[int, set[str]] = {}
+    for o, _ in owned:
+        there.setdefault(int(routes.leaf[o]), set()).update(words[o])
     checks = {name: [0] * workers for name in six_types.TYPES}
     names = {KIND_RANGE: ("srq", "crq"), KIND_NEAREST: ("skq", "ckq"), KIND_TOP_TERMS: ("stq", "ctq")}
     for q in range(len(asked)):
         region = boxes(asked, q)
         for o, w in owned:
-            leaf = routes.leaf[o]
-            there = set().union(*(words[i] for i in range(len(words)) if routes.leaf[i] == leaf))
-            covered = asked.kind[q] == KIND_TOP_TERMS or keyword_of(asked, q) in there
+            leaf = int(routes.leaf[o])
+            covered = asked.kind[q] == KIND_TOP_TERMS or keyword_of(asked, q) in there[leaf]
             checks[names[int(asked.kind[q])][0]][w] += met(region, leaf) and covered
     for q in range(len(standing)):
         region = boxes(standing, q)
@@ -286,10 +288,24 @@ def test_no_load_on_a_worker_is_infinite_and_has_no_mean() -> None:
 
 
 @pytest.mark.usefixtures("few_streams")
-def test_every_partitioner_is_measured_without_being_asked_for() -> None:
+def test_every_partitioner_is_measured_without_being_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition, "makespan", lambda *_: Makespan(1.0, 1.0, {}))  # the slowest part, tested above
     result = run_bench("partition", SMALL)
     assert list(result["metrics"]) == list(PARTITIONERS)
     assert "pictures" not in result
+    sized = {name for name, figures in result["metrics"].items() if figures["workload_64"] is not None}
+    assert sized == set(partition.SIZED)
+    assert all(figures["workload_4096"] is None for figures in result["metrics"].values())
+
+
+def test_leaves_that_can_be_chosen_are_as_many() -> None:
+    history, grid = world_of().history, partition.SIZED["grid"]
+    made = {name: make(history, SPACE, 4, 64) for name, make in partition.SIZED.items()}
+    leaves = {name: one.leaf_table().num_rows for name, one in made.items()}
+    assert 56 <= leaves.pop("r-tree") <= 64  # whole slices of whole nodes
+    assert leaves == dict.fromkeys(leaves, 64)
+    cells = grid(history, SPACE, 4, 64).leaf_table()
+    assert {round(e - w, 9) for e, w in zip(*(cells[c].to_pylist() for c in ("east", "west")), strict=True)} == {45.0}
 
 
 @pytest.mark.usefixtures("few_streams")

@@ -4,12 +4,16 @@ A partitioning is fitted to a history and measured on what comes afterwards (:mo
 workload and load of the workers by one yardstick for all (:mod:`sightline.bench.yardstick`), the copies of objects and
 queries, seconds to build it and to route by it, and the seconds of the work stage (:mod:`sightline.bench.makespan`).
 All partitioners must find the same matches, events and reports.
+
+Papers give their partitioners different numbers of leaves, and more leaves are less work in Eq. 2, whoever makes them.
+So the workload is measured twice more, where that number is free: with 64 leaves, as SSTD's trees have, and with 4,096,
+as PS2Stream's grid has (``workload_64``, ``workload_4096``; a quick run leaves the latter out).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +30,35 @@ from sightline.bench.yardstick import Yardstick
 from sightline.model.errors import BadConfig
 from sightline.model.space import Space
 from sightline.partition import PARTITIONERS, routing_class
+from sightline.partition.a_grid.routing import AGridParams, AGridRouting
 from sightline.partition.history import History
+from sightline.partition.kd_tree import KdTreeParams, KdTreeRouting
 from sightline.partition.protocol import Routing
+from sightline.partition.qt_tree import QtTreeParams, QtTreeRouting, QuadtreeRouting, TextRouting
+from sightline.partition.r_tree import RTreeParams, RTreeRouting
 
 __all__ = ["FILE", "chosen", "compiled", "run"]
 
 FILE = "partition.json"
 WORKERS = 8  # PS2Stream's and SSTD's
 FEW = 256  # objects and queries that kernels are compiled with
+SIZES = (64, 4096)  # numbers of leaves that partitioners are compared at
+#: Partitioners whose number of leaves is free: history, space, workers, leaves.
+SIZED: Mapping[str, Callable[[History, Space, int, int], Routing]] = {
+    "a-grid": lambda h, s, w, n: AGridRouting.fitted(h, s, w, AGridParams(leaves_per_worker=max(1, n // w))),
+    "grid": lambda h, s, w, n: QuadtreeRouting.start(s, w, QtTreeParams(theta=n)),  # equal cells, for powers of 4
+    "kd-tree": lambda h, s, w, n: KdTreeRouting.fitted(h, s, w, KdTreeParams(leaves=n)),
+    "qt-tree": lambda h, s, w, n: QtTreeRouting.fitted(h, s, w, QtTreeParams(theta=n)),
+    "quadtree": lambda h, s, w, n: QuadtreeRouting.fitted(h, s, w, QtTreeParams(theta=n)),
+    "r-tree": lambda h, s, w, n: RTreeRouting.fitted(h, s, w, RTreeParams(leaves=n)),
+    "text": lambda h, s, w, n: TextRouting.fitted(h, s, w, QtTreeParams(theta=n)),
+}
 #: Figures of a partitioner and how the table calls them.
 COLUMNS = {
     "total_workload": "workload",
+    "leaves": "leaves",
+    "workload_64": "at 64",
+    "workload_4096": "at 4,096",
     "max_over_mean": "max/mean",
     "max_over_min": "max/min",
     "replication_objects": "objects x",
@@ -44,7 +66,6 @@ COLUMNS = {
     "build_s": "build s",
     "route_s": "route s",
     "makespan_s": "makespan s",
-    "leaves": "leaves",
 }
 
 
@@ -93,16 +114,16 @@ def run(
         raise BadConfig("unknown mix of keywords", value=mix, allowed=", ".join(MIXES))
     if quick:
         objects, queries, workers, rounds = min(objects, 4_000), min(queries, 1_200), min(workers, 4), 1
-    names, sizes = chosen(partitioners), areas_of(area)
-    if len(sizes) != 1:
+    names, areas = chosen(partitioners), areas_of(area)
+    if len(areas) != 1:
         raise BadConfig("one size of regions at a time", value=area, allowed="a fraction of the space, or mixed")
     sources: list[str | Path] = [Path(path) for path in (datasets or ([] if dataset is None else [dataset]))]
     loads: dict[str, dict[str, dict[str, Any]]] = {}
     warm: set[str] = set()
     for source in sources or STREAMS:
         stream = stream_of(source, objects, seed)
-        world = six_types(stream, queries, mix, sizes[0], seed)
-        loads[stream.name] = _data_set(world, names, workers, rounds, warm)
+        world = six_types(stream, queries, mix, areas[0], seed)
+        loads[stream.name] = _data_set(world, names, workers, rounds, SIZES[:1] if quick else SIZES, warm)
     measured = {
         "params": {
             "objects": objects, "queries": queries, "workers": workers, "mix": mix, "area": area, "rounds": rounds,
@@ -158,7 +179,7 @@ def mean_of(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _data_set(
-    world: SixTypes, names: Sequence[str], workers: int, rounds: int, warm: set[str]
+    world: SixTypes, names: Sequence[str], workers: int, rounds: int, sizes: Sequence[int], warm: set[str]
 ) -> dict[str, dict[str, Any]]:
     PROGRESS.info("%s: regions of nearest queries", world.name)
     space = Space()
@@ -171,8 +192,9 @@ def _data_set(
             compiled(name, world.history, space, workers)
             warm.add(name)
         routed = _routed(name, world, yardstick, space, workers, rounds)
+        sized = {f"workload_{n}": _sized(name, n, world, yardstick, workers) if n in sizes else None for n in SIZES}
         done = makespan(name, workers, world, rounds)
-        figures[name] = rounded({**routed, "makespan_s": done.makespan_s, "work_s": done.work_s})
+        figures[name] = rounded({**routed, **sized, "makespan_s": done.makespan_s, "work_s": done.work_s})
         found[name] = done.found
         if done.found != found[names[0]]:
             message = f"{name} disagrees with {names[0]} on {world.name}: {done.found} instead of {found[names[0]]}"
@@ -204,3 +226,10 @@ def _routed(
         "leaves": routing.leaf_table().num_rows,
         "workload_by_type": rounded(workload.by_type),
     }
+
+
+def _sized(name: str, leaves: int, world: SixTypes, yardstick: Yardstick, workers: int) -> float | None:
+    """The workload of a partitioner with so many leaves, if that can be chosen."""
+    if name not in SIZED:
+        return None
+    return yardstick.of(SIZED[name](world.history, Space(), workers, leaves)).total

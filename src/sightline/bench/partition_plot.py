@@ -14,11 +14,14 @@ PICTURE = "partition.png"
 #: Figure, title, and whether its axis is logarithmic.
 PANELS = (
     ("total_workload", "objects compared per query (Eq. 2)", True),
+    ("workload_64", "the same with 64 leaves each", True),
+    ("workload_4096", "the same with 4,096 leaves each", True),
     ("max_over_mean", "most loaded worker over the mean", False),
     ("makespan_s", "work stage, slowest worker (s)", False),
     ("replication_objects", "workers an object is sent to", False),
     ("replication_queries", "workers a query stands on", False),
     ("build_s", "seconds to fit", True),
+    ("route_s", "seconds to route the posts", True),
 )
 _ACROSS = 3
 
@@ -35,12 +38,13 @@ def draw(measured: Mapping[str, Any], folder: Path) -> list[Path]:
     thick = 0.8 / len(loads)
     for place, (key, title, logarithmic) in enumerate(PANELS):
         axes = grid[place // _ACROSS][place % _ACROSS]
-        for number, (load, figures) in enumerate(loads.items()):
+        shown = {load: [figures[name][key] or 0.0 for name in names] for load, figures in loads.items()}
+        for number, (load, lengths) in enumerate(shown.items()):
             at = [row + (number - (len(loads) - 1) / 2) * thick for row in range(len(names))]
-            axes.barh(at, [figures[name][key] or 0.0 for name in names], thick, label=load)
+            axes.barh(at, lengths, thick, label=load)
         axes.set_yticks(range(len(names)), names)
         axes.set_title(title, fontsize=10)
-        if logarithmic:
+        if logarithmic and any(max(lengths) > 0 for lengths in shown.values()):
             axes.set_xscale("log")
         axes.grid(visible=True, axis="x", alpha=0.3)
     grid[0][0].invert_yaxis()  # shared by all panels

@@ -97,6 +97,11 @@ class Yardstick:
         self._standing_regions = Regions(regions.offsets[: n + 1], regions.box)
         self._asked_regions = Regions(regions.offsets[n:] - regions.offsets[n], regions.box[regions.offsets[n] :])
 
+    def of(self, routing: Routing) -> Workload:
+        """The workload of a routing."""
+        routes = routing.router().route_objects(self._objects)
+        return self.measure(routing, routes, routing.route_queries(self._standing))
+
     def measure(self, routing: Routing, objects: ObjectRoutes, queries: QueryRoutes) -> Workload:
         """The workload of a routing that gave these routes to the objects and standing queries of the data set."""
         kept = objects.owner[objects.row] == objects.worker
