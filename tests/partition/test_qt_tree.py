@@ -482,6 +482,15 @@ def test_both_kinds_of_split_make_the_least_work(seed):
     assert {1, 2} <= set(trees["qt-tree"].kind.tolist())
 
 
+def test_the_mass_of_a_list_is_kept_up_to_date():
+    """H is raised word by word; it is the mass of the words that are listed."""
+    tree = TextRouting.fitted(mixed_history(3, 400, 40), PLANE.space, 4).tree
+    for number in range(len(tree.h)):
+        listed = np.isin(tree.hashes, tree.keywords(number))
+        assert tree.h[number] == pytest.approx(tree.mass[listed].sum(axis=0))
+    assert tree.h.min() < 0.5 < tree.h.max()
+
+
 def test_a_cut_that_pays_later_is_seen():
     """Objects around the middle: the second cut of space puts all of a quarter into one of four and saves nothing yet.
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sightline.index.arrays import F64, I32, I64
 from sightline.jit import kernel
 
 #: Query types, in the order of every array of six.
 SRQ, SKQ, STQ, CRQ, CKQ, CTQ = 0, 1, 2, 3, 4, 5
-
-#: Term or object numbers: int32 or int64.
-Numbers = npt.NDArray[np.integer[Any]]
 
 
 class CostModel(NamedTuple):
@@ -49,19 +45,6 @@ def workload(model: CostModel, p: F64, objects: float, rate: float, h_srq: float
     checked += model.types[CKQ] * p[CKQ] * model.lifetimes[1]
     checked += model.types[CTQ] * p[CTQ] * model.lifetimes[2]
     return float(visited * objects + checked * rate)
-
-
-@kernel
-def added_mass(listed: npt.NDArray[np.bool_], terms: Numbers, mass: F64) -> float:
-    """How much a keyword list's H rises by an object: the masses of its terms that are not listed yet (SSTD 4.1.2).
-
-    ``terms`` are distinct numbers; those below 0 (no query asks for them) weigh nothing.
-    """
-    rise = 0.0
-    for term in terms:
-        if term >= 0 and not listed[term]:
-            rise += mass[term]
-    return rise
 
 
 @kernel

@@ -8,11 +8,11 @@ Deviations (ours):
 
 * Nodes below J's last level have the probabilities of the smallest cell that covers them, times the fraction of the
   known queries of that cell which reach the node (of its type, or of all where none of the type is known). Without the
-  fraction no spatial split below that level would seem to help: all nodes of a city in a space that is the globe are
-  there.
+  fraction no spatial split below that level would seem to help, and a city on the globe has all its nodes there: posts
+  of Dresden got a text tree, which makes 5,910 comparisons per query instead of 770.
 * M_srq and M_skq are those of the queries that reach the node, as in the paper; J has one for the whole space. The
   whole one is wrong where words depend on places, and far more where nearest queries look far because their keyword is
-  rare: three quarters of what SKQs were expected to cost was not there. Of earlier searches only the whole one is
+  rare: SKQs were expected to meet two to three times the objects they met. Of earlier searches only the whole one is
   known; it counts as much as they reach the node. *Assigning* an object to a textual child uses the whole one, so that
   routers carry one.
 * A history's nearest queries are evaluated on its objects, of many an even sample that stands for all.
