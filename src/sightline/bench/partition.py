@@ -32,10 +32,11 @@ from sightline.model.space import Space
 from sightline.partition import PARTITIONERS, routing_class
 from sightline.partition.a_grid.routing import AGridParams, AGridRouting
 from sightline.partition.history import History
-from sightline.partition.kd_tree import KdTreeParams, KdTreeRouting
+from sightline.partition.kd_tree import KdTreeRouting
 from sightline.partition.protocol import Routing
 from sightline.partition.qt_tree import QtTreeParams, QtTreeRouting, QuadtreeRouting, TextRouting
-from sightline.partition.r_tree import RTreeParams, RTreeRouting
+from sightline.partition.r_tree import RTreeRouting
+from sightline.partition.tiles.sampled import TileParams
 
 __all__ = ["FILE", "chosen", "compiled", "run"]
 
@@ -47,10 +48,10 @@ SIZES = (64, 4096)  # numbers of leaves that partitioners are compared at
 SIZED: Mapping[str, Callable[[History, Space, int, int], Routing]] = {
     "a-grid": lambda h, s, w, n: AGridRouting.fitted(h, s, w, AGridParams(leaves_per_worker=max(1, n // w))),
     "grid": lambda h, s, w, n: QuadtreeRouting.start(s, w, QtTreeParams(theta=n)),  # equal cells, for powers of 4
-    "kd-tree": lambda h, s, w, n: KdTreeRouting.fitted(h, s, w, KdTreeParams(leaves=n)),
+    "kd-tree": lambda h, s, w, n: KdTreeRouting.fitted(h, s, w, TileParams(n)),
     "qt-tree": lambda h, s, w, n: QtTreeRouting.fitted(h, s, w, QtTreeParams(theta=n)),
     "quadtree": lambda h, s, w, n: QuadtreeRouting.fitted(h, s, w, QtTreeParams(theta=n)),
-    "r-tree": lambda h, s, w, n: RTreeRouting.fitted(h, s, w, RTreeParams(leaves=n)),
+    "r-tree": lambda h, s, w, n: RTreeRouting.fitted(h, s, w, TileParams(n)),
     "text": lambda h, s, w, n: TextRouting.fitted(h, s, w, QtTreeParams(theta=n)),
 }
 #: Figures of a partitioner and how the table calls them.
