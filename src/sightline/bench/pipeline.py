@@ -45,6 +45,7 @@ def run(
     batches: int = 10,
     rounds: int = 5,
     workers: int | None = None,
+    partitioner: str = "grid",
     seed: int = 7,
     quick: bool = False,
 ) -> dict[str, Any]:
@@ -61,8 +62,8 @@ def run(
         _write_posts(files, batch_rows, batches + 1, seed)
         tables = _subscriptions(queries, nearest, top_terms, mix, seed)
         ours, empty = [], []
-        seconds: list[dict[str, float]] = []
-        with sl.open(folder / "store", workers=workers, ahead=None) as engine:
+        reports: list[BatchReport] = []
+        with sl.open(folder / "store", workers=workers, partitioner=partitioner, ahead=None) as engine:
             began = time.perf_counter()
             for table in tables:
                 engine.subscribe_many(table)
@@ -72,12 +73,16 @@ def run(
             before = engine.counters()
             for number in range(rounds):
                 stream = files_stream(engine.spark, files[number + 1])
-                ours.append(_ours(engine, stream, f"round-{number}", batches + 1, seconds))
+                ours.append(_ours(engine, stream, f"round-{number}", batches + 1, reports))
                 empty.append(_rate(run_empty(stream, folder / f"empty-{number}", workers)))
-            after = engine.counters()
+            after, leaves = engine.counters(), engine.partitions().num_rows
         counted = {name: after[name] - before.get(name, 0) for name in after}
         speed, floor = statistics.median(ours), statistics.median(empty)
-        phases = {name: round(statistics.median(report[name] for report in seconds), 4) for name in seconds[0]}
+        phases = {
+            name: round(statistics.median(report.seconds[name] for report in reports), 4)
+            for name in reports[0].seconds
+        }
+        routing = statistics.median(report.routing_s for report in reports)
         return {
             "params": {
                 "queries": queries,
@@ -88,6 +93,8 @@ def run(
                 "batches": batches,
                 "rounds": rounds,
                 "workers": workers,
+                "partitioner": partitioner,
+                "leaves": leaves,
                 "seed": seed,
                 "area": AREA,
             },
@@ -100,6 +107,8 @@ def run(
                 "reports": counted.get("reports", 0),
                 "register_s": round(registered, 2),
                 **{f"{name}_s_per_batch": value for name, value in phases.items()},
+                "routing_core_s_per_batch": round(routing, 4),
+                "routing_share": round(routing / (os.cpu_count() or 1) / (batch_rows / speed), 4),
             },
             "rounds": {
                 "objects_per_s": [round(rate) for rate in ours],
@@ -141,12 +150,12 @@ def _write_posts(folders: list[Path], rows: int, count: int, seed: int) -> None:
         ts += rows * count * (1_000_000 // POSTS_PER_S)
 
 
-def _ours(engine: sl.Engine, stream: Any, name: str, expected: int, seconds: list[dict[str, float]]) -> float:
+def _ours(engine: sl.Engine, stream: Any, name: str, expected: int, reports: list[BatchReport]) -> float:
     done: list[tuple[float, int]] = []
 
     def note(report: BatchReport) -> None:
         done.append((time.perf_counter(), report.counters.get("objects", 0)))
-        seconds.append(report.seconds)
+        reports.append(report)
 
     handle = engine.run(stream, name=name, on_batch=note)
     while len(done) < expected and handle.is_active:

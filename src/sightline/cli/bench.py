@@ -48,6 +48,7 @@ def bench(
     partitioners: Annotated[
         str | None, typer.Option("--partitioners", help="Their names, comma-separated (route, partition).")
     ] = None,
+    partitioner: Annotated[str | None, typer.Option("--partitioner", help="Who gets what (pipeline).")] = None,
     query_sizes: Annotated[
         str | None, typer.Option("--query-sizes", help="Numbers of standing queries, comma-separated (curves).")
     ] = None,
@@ -78,7 +79,7 @@ def bench(
     params = given(
         quick=quick or None, rows=rows, queries=queries, objects=objects, subscriptions=subscriptions, mix=mix,
         area=area, rounds=rounds, seed=seed, **_files(dataset or []), workers=workers, partitioners=partitioners,
-        query_sizes=query_sizes, object_sizes=object_sizes, out=out, redraw=redraw or None,
+        partitioner=partitioner, query_sizes=query_sizes, object_sizes=object_sizes, out=out, redraw=redraw or None,
     )  # fmt: skip
     with progress(f"Measuring {name}", quiet=False) as (bar, task), _noted(bar, task):
         result = run_bench(name, params)

@@ -42,6 +42,7 @@ class BatchReport:
     version: int
     seconds: dict[str, float] = field(default_factory=dict)  # plan, job, commit
     counters: dict[str, int] = field(default_factory=dict)
+    routing_s: float = 0.0  # core-seconds of the job that went into finding who gets what
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -49,6 +50,7 @@ class BatchReport:
             "batch": self.batch,
             "version": self.version,
             "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+            "routing_s": round(self.routing_s, 4),
             **self.counters,
         }
 
@@ -100,7 +102,8 @@ class Batches:
             self.compiler.discard_retired()
             self.statistics.save_if_due()
             seconds = {"plan": planned - began, "job": ran - planned, "commit": time.perf_counter() - ran}
-            return BatchReport(run, batch, version, seconds, counters)
+            routing_s = sum(receipt.get("routing_s", 0.0) for receipt in receipts)
+            return BatchReport(run, batch, version, seconds, counters, routing_s)
 
     def _plan(self, run: str, batch: int) -> Plan:
         self.epochs.serve()

@@ -7,6 +7,7 @@ rows of each worker into one binary value. On the way objects are counted for th
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -83,7 +84,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
     config = job.store_config()
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
     router = routing.router([FILES.get(job.store, name, "learnt", open_learnt) for name in job.learnt])
-    seen = 0
+    seen, routing_s = 0, 0.0
     leaves: Counter[int] = Counter()
     nobody = Unsent()
     cells = CellCounts(config.space)
@@ -99,7 +100,9 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             continue
         terms = tokenise(cleaned.objects.column("text"), config.text, config.seed, config.hash_bits)
         objects = ObjectColumns(cleaned.lon, cleaned.lat, cleaned.ts, terms)
+        began = time.perf_counter()
         routes = router.route_objects(objects)
+        routing_s += time.perf_counter() - began
         cells.add(objects.lon, objects.lat)
         if sample is not None:
             sample.add(objects)
@@ -108,7 +111,9 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         counts = np.bincount(routes.leaf)
         met = np.flatnonzero(counts)
         leaves.update(dict(zip(met.tolist(), counts[met].tolist(), strict=True)))
+        began = time.perf_counter()
         routes, unsent = _needed(routes, terms, summaries, job)
+        routing_s += time.perf_counter() - began
         if len(unsent):
             nobody.add(cleaned.ts[unsent])
         whole = Packet(cleaned.objects, terms, np.ones(n, np.bool_), identity)
@@ -126,7 +131,13 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
                 yield Parcel(worker, OBJECTS, blob)
     if leaves:
         files = [] if sample is None else [sample.write(job.target())]
-        said = {"leaves": leaves, "unsent": nobody.to_list(), "cells": cells.to_text(), "files": files}
+        said = {
+            "leaves": leaves,
+            "unsent": nobody.to_list(),
+            "cells": cells.to_text(),
+            "files": files,
+            "routing_s": routing_s,
+        }
         yield Parcel(partition % job.workers, LEAVES, json.dumps(said).encode())
     learnt = router.learnt()
     if learnt:

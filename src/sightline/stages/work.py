@@ -57,6 +57,7 @@ class Receipt:
     counters: dict[str, int] = field(default_factory=dict)
     leaves: dict[str, int] = field(default_factory=dict)
     cells: list[str] = field(default_factory=list)  # objects per cell of the statistics (`cells`)
+    routing_s: float = 0.0  # spent on asking the routing and the summaries, by route tasks that reported here
     low_us: int | None = None
     high_us: int | None = None
 
@@ -96,6 +97,7 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
                 receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + objects
             receipt.cells.append(said["cells"])
             receipt.files += said["files"]
+            receipt.routing_s += said["routing_s"]
             if said["unsent"]:
                 receipt.saw(*said["unsent"])
     if learnt:
