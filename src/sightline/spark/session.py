@@ -41,9 +41,6 @@ def local_session() -> SparkSession:
             .config("spark.sql.adaptive.enabled", "false")
             # Nothing leaves the machine: compressing the exchange would cost a tenth of the JVM's time.
             .config("spark.shuffle.compress", "false")
-            # A file of a micro-batch is cut evenly among the cores. With Spark's allowance for opening files the parts
-            # of one file of 14 MB are 9 and 5, and the job takes as long as the larger: a tenth more.
-            .config("spark.sql.files.openCostInBytes", "65536")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.driver.memory", os.environ.get("SIGHTLINE_DRIVER_MEMORY", "4g"))
             .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
