@@ -13,7 +13,7 @@ from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.history import History
 from sightline.partition.qt_tree import QtTreeParams, QtTreeRouting
 from sightline.partition.qt_tree.workload import Workload
-from sightline.partition.statistics import Statistics
+from sightline.partition.statistics.distribution import Statistics
 from tests.partition.qt_cases import CITY, PLANE, SECOND, block_of, hash_of, history_of, near, objects_of, top, within
 
 

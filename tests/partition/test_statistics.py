@@ -16,13 +16,10 @@ from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.cost import sstd
 from sightline.partition.history import History
-from sightline.partition.statistics import (
-    KeywordMasses,
-    Pyramid,
-    SearchCounts,
-    Statistics,
-    StatisticsParams,
-)
+from sightline.partition.statistics.distribution import Statistics
+from sightline.partition.statistics.keywords import KeywordMasses
+from sightline.partition.statistics.pyramid import Pyramid, StatisticsParams
+from sightline.partition.statistics.searches import SearchCounts
 from sightline.partition.statistics.tally import Tally, queries_of
 from sightline.text.dictionary import TermDictionary
 from sightline.text.tokeniser import tokenise

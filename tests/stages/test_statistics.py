@@ -13,7 +13,7 @@ import sightline as sl
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.model.config import StoreConfig
 from sightline.partition import routing_class
-from sightline.partition.statistics import Statistics
+from sightline.partition.statistics.distribution import Statistics
 from sightline.stages import epochs, search_log
 from sightline.stages.asked_block import asked_block
 from sightline.stages.cells import CellCounts

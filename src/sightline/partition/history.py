@@ -9,7 +9,7 @@ from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 
 if TYPE_CHECKING:
-    from sightline.partition.statistics import Statistics
+    from sightline.partition.statistics.distribution import Statistics
 
 __all__ = ["History"]
 

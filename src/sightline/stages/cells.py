@@ -1,8 +1,8 @@
 """Objects per cell of the statistics, from the route stage to the driver.
 
-Counts of the last level of J (:class:`~sightline.partition.statistics.Pyramid`) travel as text inside the JSON that
-tasks send back: the cells that got any, then their counts, packed. Binning 200,000 objects takes a millisecond, and a
-task's text is at most 260 kB, whatever came.
+Counts of the last level of J (:class:`~sightline.partition.statistics.pyramid.Pyramid`) travel as text inside the JSON
+that tasks send back: the cells that got any, then their counts, packed. Binning 200,000 objects takes a millisecond,
+and a task's text is at most 260 kB, whatever came.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sightline.index.arrays import F64
 from sightline.model.space import Space
-from sightline.partition.statistics import Pyramid, StatisticsParams
+from sightline.partition.statistics.pyramid import Pyramid, StatisticsParams
 
 Counts = npt.NDArray[np.int64]
 _CELL, _COUNT = np.dtype("<i4"), np.dtype("<i8")

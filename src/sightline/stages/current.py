@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sightline.model.errors import SightlineError
-from sightline.partition.statistics import Statistics
+from sightline.partition.statistics.distribution import Statistics
 from sightline.stages.book import SEARCHES
 from sightline.stages.cells import CellCounts
 from sightline.store.array_file import ArrayFile, write_array_file

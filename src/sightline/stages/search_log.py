@@ -24,7 +24,7 @@ from sightline.index.standing.kinds import KIND_NEAREST, KIND_RANGE, KIND_TOP_TE
 from sightline.model.config import StoreConfig
 from sightline.model.errors import SightlineError
 from sightline.model.queries import NearestQuery, Query, TopTermsQuery
-from sightline.partition.statistics import SearchCounts
+from sightline.partition.statistics.searches import SearchCounts
 from sightline.partition.statistics.tally import Queries
 from sightline.stages.asked import asked
 from sightline.stages.book import SEARCHES

@@ -4,9 +4,9 @@ Notes
 -----
 Equation 1 prints ``p.r`` where the region of the query is meant. |O| counts the objects of the history, while the
 expected arrivals of continuous queries are a rate times a lifetime: the two are of one scale only if the rate is taken
-over the history's span, which :class:`~sightline.partition.statistics.Statistics` does. Children of a textual split
-share the parent's cell, so they share its rate in proportion to their objects (ours: otherwise each would be charged
-for all arrivals, and textual splits would always lose).
+over the history's span, which :class:`~sightline.partition.statistics.distribution.Statistics` does. Children of a
+textual split share the parent's cell, so they share its rate in proportion to their objects (ours: otherwise each would
+be charged for all arrivals, and textual splits would always lose).
 """
 
 from __future__ import annotations

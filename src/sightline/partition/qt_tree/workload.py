@@ -1,7 +1,7 @@
 """What a history says about queries: the inputs of SSTD's cost model (section 4.1.1) for any node of a tree.
 
 How likely a query of each type reaches a node, the shares of the types, the numbers of keywords and the lifetimes come
-from the quadtree J (:class:`~sightline.partition.statistics.Statistics`), and W(P) from Eq. 2 as
+from the quadtree J (:class:`~sightline.partition.statistics.distribution.Statistics`), and W(P) from Eq. 2 as
 :mod:`~sightline.partition.cost.sstd` has it. Counts of earlier searches that come with the history are part of J.
 
 Deviations (ours):
@@ -35,7 +35,8 @@ from sightline.partition.cost.sstd import CRQ, SKQ, CostModel, partition_workloa
 from sightline.partition.history import History
 from sightline.partition.qt_tree._kernels import Asked, Past, Words, mass_of, visitors
 from sightline.partition.reach import nearest_pieces, nearest_reach
-from sightline.partition.statistics import KeywordMasses, Statistics
+from sightline.partition.statistics.distribution import Statistics
+from sightline.partition.statistics.keywords import KeywordMasses
 
 __all__ = ["Reached", "Workload"]
 

@@ -17,22 +17,13 @@ from sightline.partition.cost.sstd import CRQ, SKQ, SRQ, STQ, CostModel, cost_mo
 from sightline.partition.history import History
 from sightline.partition.reach import nearest_reach
 from sightline.partition.statistics.keywords import KeywordMasses
-from sightline.partition.statistics.pyramid import Pyramid
+from sightline.partition.statistics.pyramid import Pyramid, StatisticsParams
 from sightline.partition.statistics.tally import BINS, LONGEST, UNBOUNDED, Tally, dense, queries_of, sparse
 
-__all__ = ["TYPES", "Statistics", "StatisticsParams"]
+__all__ = ["TYPES", "Statistics"]
 
 #: Query types, in the order of every array of six.
 TYPES = ("srq", "skq", "stq", "crq", "ckq", "ctq")
-
-
-@dataclass(frozen=True, slots=True)
-class StatisticsParams:
-    """Sizes of the statistics; none is given in the paper."""
-
-    levels: int = 7  # cells of the last level are 1/128 of the space wide
-    terms: int = 65_536  # keywords kept of M_srq and M_skq
-    sample: int = 2_000  # nearest queries evaluated per call
 
 
 @dataclass(frozen=True, eq=False)

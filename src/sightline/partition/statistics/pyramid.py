@@ -10,7 +10,16 @@ import numpy.typing as npt
 from sightline.index.arrays import F64, I32, I64, frozen
 from sightline.partition.statistics._kernels import count_points, covering_cells
 
-__all__ = ["Pyramid"]
+__all__ = ["Pyramid", "StatisticsParams"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsParams:
+    """Sizes of the statistics; none is given in the paper."""
+
+    levels: int = 7  # cells of the last level are 1/128 of the space wide
+    terms: int = 65_536  # keywords kept of M_srq and M_skq
+    sample: int = 2_000  # nearest queries evaluated per call
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.model.space import Space
-from sightline.partition.statistics.distribution import StatisticsParams
+from sightline.partition.statistics.pyramid import StatisticsParams
 from sightline.partition.statistics.tally import Queries, Tally, sparse
 
 __all__ = ["SearchCounts"]
