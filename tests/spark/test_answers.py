@@ -20,6 +20,7 @@ from tests.stages.worlds import Deployment, new_folder, table_of
 
 import sightline as sl
 from sightline.model.queries import Query
+from sightline.spark import handover
 from sightline.stages.current import CurrentStatistics
 from sightline.store.store import Store
 from sightline.testing import StandingOracle
@@ -55,7 +56,9 @@ def at_batch(number: int) -> list[tuple[str, str, Query, timedelta | None]]:
 @pytest.fixture(scope="module", params=DEPLOYMENTS, ids=lambda how: f"{how[0]}-{how[1]}")
 def world(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[World]:
     partitioner, workers, lateness = request.param
-    with new_folder() as folder:
+    with new_folder() as folder, pytest.MonkeyPatch.context() as patch:
+        if workers > 1:  # every parcel goes by a file, which only large ones do otherwise
+            patch.setattr(handover, "LEAST_BYTES", 1)
         inline = Deployment(Path(folder) / "inline", partitioner, workers, lateness * 1_000_000)
         engine = sl.open(
             Path(folder) / "spark", spark, partitioner=partitioner, workers=workers, lateness=f"{lateness}s"

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 from sightline.model.columns import column_of
+from sightline.spark import handover
 from sightline.stages.job import Job
 from sightline.stages.merge import merge
 from sightline.stages.parcel import RECEIPT, Parcel
@@ -33,24 +34,31 @@ Batches = Iterator[pa.RecordBatch]
 
 def execute(objects: DataFrame, job: Job) -> list[bytes]:
     """Run one micro-batch over canonical columns (`sources.canonical`) as one Spark job; returns the receipts."""
-    routed = objects.mapInArrow(_route_stage(job.to_json()), PARCEL)
-    worked = routed.repartitionById(job.workers, "worker").mapInArrow(_work_stage(job.to_json()), PARCEL)
+    text, least = job.to_json(), handover.least_bytes(objects.sparkSession)
+    routed = objects.mapInArrow(_route_stage(text, least), PARCEL)
+    passed_on = least if job.merge_parts else None  # without a merge stage there are only receipts, for the driver
+    worked = routed.repartitionById(job.workers, "worker").mapInArrow(_work_stage(text, passed_on), PARCEL)
     if job.merge_parts:
-        worked = worked.repartitionById(job.merge_parts, "worker").mapInArrow(_merge_stage(job.to_json()), PARCEL)
-    return [bytes(row.blob) for row in worked.collect() if row.kind == RECEIPT]
+        worked = worked.repartitionById(job.merge_parts, "worker").mapInArrow(_merge_stage(text), PARCEL)
+    try:
+        return [bytes(row.blob) for row in worked.collect() if row.kind == RECEIPT]
+    finally:
+        handover.clear(job)
 
 
-def _route_stage(text: str) -> Callable[[Batches], Batches]:
+def _route_stage(text: str, least: int | None) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        yield from _to_arrow(route(batches, _partition(), Job.from_json(text)))
+        job = Job.from_json(text)
+        yield from _to_arrow(handover.named(route(batches, _partition(), job), job, least))
         _loaded("route")
 
     return run
 
 
-def _work_stage(text: str) -> Callable[[Batches], Batches]:
+def _work_stage(text: str, least: int | None) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        yield from _to_arrow(work(_from_arrow(batches), _partition(), Job.from_json(text)))
+        job = Job.from_json(text)
+        yield from _to_arrow(handover.named(work(_from_arrow(batches, job), _partition(), job), job, least))
         _loaded("work")
 
     return run
@@ -58,7 +66,8 @@ def _work_stage(text: str) -> Callable[[Batches], Batches]:
 
 def _merge_stage(text: str) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        yield from _to_arrow(merge(_from_arrow(batches), _partition(), Job.from_json(text)))
+        job = Job.from_json(text)
+        yield from _to_arrow(merge(_from_arrow(batches, job), _partition(), job))
         _loaded("merge")
 
     return run
@@ -91,7 +100,11 @@ def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
         yield pa.RecordBatch.from_arrays([*head, value], schema=_SCHEMA)
 
 
-def _from_arrow(batches: Batches) -> Iterator[Parcel]:
+def _from_arrow(batches: Batches, job: Job) -> Iterator[Parcel]:
+    return handover.opened(_parcels(batches), job)
+
+
+def _parcels(batches: Batches) -> Iterator[Parcel]:
     for batch in batches:
         blobs = batch.column("blob")
         for i, (worker, kind) in enumerate(
