@@ -15,6 +15,8 @@ from sightline.index.standing.inverted._kernels import (
     Output,
     Reaches,
     Scratch,
+    keep_present,
+    known_terms,
     mark_terms,
     note_near,
     settle,
@@ -126,36 +128,36 @@ def balls_match(index: InvertedArrays, nodes: Nodes, lists: Conjuncts, reaches: 
                 objects: Objects, first: int, planar: bool, slack: float, scratch: Scratch,
                 out: Output) -> tuple[int, int, int]:
     """Pairs of the objects from place ``first`` on: (place to resume at, pairs, entries looked at)."""
-    batch = objects.batch
-    wildcard = index.starts.shape[0] - 2
+    # Arrays taken out of a tuple inside the loop cost a reference count each time.
+    batch, has, noting, ball = objects.batch, scratch.has, scratch.noted, reaches.ball
+    starts, tree, order, points = index.starts, nodes.tree, objects.order, objects.points
+    second, present = index.second, scratch.present
+    wildcard = starts.shape[0] - 2
     n, looked = 0, 0
-    for place in range(first, objects.order.shape[0]):
-        i = objects.order[place]
-        lo, hi = batch.offsets[i], batch.offsets[i + 1]
-        x, y, z, reach = objects.points[i, 0], objects.points[i, 1], objects.points[i, 2], objects.points[i, 3]
-        noted = 0
-        for j in range(lo, hi + 1):
-            t = wildcard
-            if j < hi:
-                t = batch.remap[batch.ids[j]]
-            if t < 0:
-                continue
-            if nodes.tree[t] < 0:
-                noted = note_near(index.starts[t], index.starts[t + 1], reaches.ball, x, y, z, reach, scratch.noted,
-                                  noted)
-                looked += index.starts[t + 1] - index.starts[t]
+    for place in range(first, order.shape[0]):
+        i = order[place]
+        x, y, z, reach = points[i, 0], points[i, 1], points[i, 2], points[i, 3]
+        noted, m = 0, known_terms(i, batch, has)
+        for j in range(m + 1):
+            t = has[j] if j < m else wildcard
+            if tree[t] < 0:
+                noted = note_near(starts[t], starts[t + 1], ball, x, y, z, reach, noting, noted)
+                looked += starts[t + 1] - starts[t]
             else:
-                noted, read = note_tree(nodes.tree[t], index.starts[t], index.starts[t + 1], nodes.first, node,
-                                        reaches.ball, objects.points[i], place % REST == 0, scratch.noted, noted)
+                noted, read = note_tree(tree[t], starts[t], starts[t + 1], nodes.first, node, ball, points[i],
+                                        place % REST == 0, noting, noted)
                 looked += read
         if noted == 0:
             continue
-        mark_terms(i, batch, scratch.present, 1)
-        n = settle(i, noted, index, lists, reaches, kept, objects, planar, slack, scratch, out, n)
-        mark_terms(i, batch, scratch.present, 0)
+        mark_terms(has, m, present, 1)
+        if second.shape[0] > 0:
+            noted = keep_present(noting, noted, second, present)
+        if noted > 0:
+            n = settle(i, noted, index, lists, reaches, kept, objects, planar, slack, scratch, out, n)
+        mark_terms(has, m, present, 0)
         if n < 0:
             return place, -1 - n, looked
-    return objects.order.shape[0], n, looked
+    return order.shape[0], n, looked
 
 
 @kernel

@@ -86,7 +86,9 @@ class InvertedIndex:
                         frozen(_points(objects, self._space), np.float32), frozen(self._order(objects), np.int64))
         present = np.zeros(index.starts.size - 1, np.uint8)
         present[-1] = 1
-        scratch = Scratch(present, np.full(n, -1, np.int32), np.empty(len(index.query) + 1, np.int32))
+        most = int(np.diff(shown.batch.offsets).max(initial=0))
+        scratch = Scratch(present, np.full(n, -1, np.int32), np.empty(len(index.query) + 1, np.int32),
+                          np.empty(most + 1, np.int32))
         found: list[tuple[I32, I32, I64]] = []
         first, looked, room = 0, 0, FIRST_ROOM
         while first < len(objects):
