@@ -190,7 +190,7 @@ def test_a_mapped_index_uses_the_same_machine_code(tmp_path: Path) -> None:
             segment.index.top_terms(pieces(box, Space()), *EVER, box, Space(), k)
         segment.index.counts_of(np.arange(80, 90), pieces(box, Space()), *EVER, box, Space())
     for kernel in (_kernels.range_rows, nearest.nearest_rows, counting.top_terms, counting.posting_counts,
-                   building.invert):
+                   building.distribute, building.settle):
         assert len(getattr(kernel, "signatures", [0])) == 1
 
 

@@ -19,23 +19,26 @@ prefix counts; answers are the same, exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sightline.geo.contains import inside
-from sightline.geo.curve import CURVE_BITS, curve_keys
 from sightline.index._kernels import count_terms
-from sightline.index.arrays import F64, I32, I64, Flag, frozen, frozen_fields
+from sightline.index.arrays import F64, I64, frozen, frozen_fields
 from sightline.index.entry import Entry
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.objects.postings import _kernels
 from sightline.index.objects.postings._kernels import PostingsArrays
 from sightline.index.objects.postings.building import _kernels as building
+from sightline.index.objects.postings.building.beside import beside
+from sightline.index.objects.postings.building.curve import along_curve
+from sightline.index.objects.postings.building.inversion import Inversion
+from sightline.index.objects.postings.building.params import PARAMS, PostingsParams
+from sightline.index.objects.postings.building.terms import terms_of
 from sightline.index.objects.postings.nearest import _kernels as nearest
-from sightline.index.objects.postings.planes._kernels import make_planes
 from sightline.index.objects.postings.top_terms import _kernels as counting
 from sightline.index.objects.postings.top_terms._kernels import TermTables
 from sightline.index.objects.top_terms import top_of
@@ -44,6 +47,8 @@ from sightline.model.regions import Box, Region
 from sightline.model.space import Space
 
 __all__ = ["PARAMS", "PostingsIndex", "PostingsParams"]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 _DTYPES = (
     np.float64, np.float64, np.int64, np.int32, np.int32, np.int32, np.int32, np.uint32, np.int32, np.int32, np.uint64,
@@ -60,19 +65,6 @@ FEW_ROWS = 768  # whose terms are all counted at once: to count the head takes a
 NAMED = 64  # terms a direct count names at least: with a low bound other segments need fewer of its counts
 
 
-@dataclass(frozen=True, slots=True)
-class PostingsParams:
-    """Sizes of what is built; not tuned further than the comments in the kernels say."""
-
-    head: int = 64  # terms with a bit in every row, 1 to 64
-    dense: int = 16  # a head term in one row of so many has no postings
-    runners: int = 512  # terms after the head that are known by frequency
-    finest: int = 16  # levels of the curve below the directory, at most
-
-
-PARAMS = PostingsParams()
-
-
 class PostingsIndex:
     """Frozen reader of one segment."""
 
@@ -86,32 +78,33 @@ class PostingsIndex:
         n, terms = len(objects), objects.terms
         if terms.ids.size > _MOST_TERMS:
             raise ValueError(f"a segment holds at most {_MOST_TERMS} terms of rows, not {terms.ids.size}")
-        lon, lat = frozen(objects.lon, np.float64), frozen(objects.lat, np.float64)
-        extent = np.array([lon.min(), lat.min(), lon.max(), lat.max()], np.float64)
-        order, keys, level, deep = _along_curve(lon, lat, extent)
-        directory, fine = building.make_directory(frozen(keys, np.int64), level, deep)
-        frequency = building.frequencies(frozen(terms.ids, np.int32), len(terms.dictionary))
-        heads = _heads(frequency, PARAMS.head)
-        bit_of = np.full(frequency.size, -1, np.int8)
-        bit_of[heads] = np.arange(heads.size)
-        bit_of = frozen(bit_of, np.int8)
-        listed = (bit_of < 0) | (frequency < n / PARAMS.dense)
-        starts = frozen(building.starts_of(frozen(frequency, np.int32), frozen(listed, np.bool_)), np.int32)
-        offsets, ids = building.gather_lists(frozen(order, np.int64), frozen(terms.offsets, np.int64),
-                                             frozen(terms.ids, np.int32))
-        postings, bits = building.invert(frozen(offsets, np.int32), frozen(ids, np.int32), starts, bit_of)
-        planed = np.flatnonzero(~listed[heads])
-        plane = np.full(heads.size, -1, np.int32)
-        plane[planed] = np.arange(planed.size)
-        planes = make_planes(frozen(bits, np.uint64), frozen(planed, np.int32))
-        prefix = building.prefix_counts(frozen(bits, np.uint64), heads.size, counting.BLOCK)
-        small, large = building.tail_maxima(starts, frozen(postings, np.int32), bit_of, n)
-        built = PostingsArrays(
-            lon[order], lat[order], objects.ts[order], offsets, ids, starts, postings, fine, directory,
-            np.stack([heads.astype(np.int32), frequency[heads], plane]), bits, planes, extent,
-            np.array([objects.ts.min(), objects.ts.max(), level, deep], np.int64))
-        tables = TermTables(prefix, small, large, _runners(frequency, bit_of < 0, PARAMS.runners))
-        return order, built._asdict() | {f"tables_{name}": array for name, array in tables._asdict().items()}
+        lon, lat, ts = frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), frozen(objects.ts, np.int64)
+        given = frozen(terms.offsets, np.int64), frozen(terms.ids, np.int32)
+        parts = [(first, min(n, first + building.PART)) for first in range(0, n, building.PART)]
+        with beside(n) as other:
+            counted = other.submit(terms_of, given[1], len(terms.dictionary), n, PARAMS)
+            extent = np.array([lon.min(), lat.min(), lon.max(), lat.max()], np.float64)
+            order = along_curve(lon, lat, extent, PARAMS.finest)
+            offsets, ids = np.zeros(n + 1, np.int32), np.empty(terms.ids.size, np.int32)
+            lists = [other.submit(building.gather_lists, order.rows, *given, *part, offsets, ids) for part in parts]
+            columns = [other.submit(_gathered, order.rows, values) for values in (lon, lat, ts)]
+            told = counted.result()
+            inversion = Inversion(n, told)
+            for part, gathered in zip(parts, lists, strict=True):
+                gathered.result()
+                inversion.distribute(offsets, ids, *part)
+            planes = np.empty((told.planed.size, (n + 63) >> 6), np.uint64)
+            prefix = np.empty((-(-n // counting.BLOCK) + 1, told.heads.shape[1]), np.int32)
+            tables = other.submit(building.head_tables, frozen(inversion.bits, np.uint64),
+                                  frozen(told.planed, np.int32), counting.BLOCK, planes, prefix)
+            postings = inversion.settle(other)
+            tables.result()
+            built = PostingsArrays(
+                *(column.result() for column in columns), offsets, ids, told.starts, postings, order.fine,
+                order.directory, told.heads, inversion.bits, planes, extent,
+                np.array([ts.min(), ts.max(), order.level, order.deep], np.int64))
+        named = TermTables(prefix, inversion.small, inversion.large, told.runners)
+        return order.rows, built._asdict() | {f"tables_{name}": array for name, array in named._asdict().items()}
 
     @classmethod
     def open(cls, arrays: Callable[[str], Any], rows: int) -> Self:
@@ -234,37 +227,8 @@ def _flat(pieces: F64) -> F64:
     return pieces
 
 
-def _heads(frequency: I32, head: int) -> I64:
-    """Ids of the most frequent terms, ascending."""
-    if frequency.size > head:
-        kept: I64 = np.sort(np.argpartition(frequency, frequency.size - head)[frequency.size - head :])
-        return kept
-    return np.arange(frequency.size)
-
-
-def _runners(frequency: I32, tail: Flag, most: int) -> I32:
-    """The most frequent terms of the tail by frequency, descending, and one line more that bounds all others."""
-    terms = np.flatnonzero(tail)
-    if terms.size > most + 1:
-        terms = terms[np.argpartition(frequency[terms], terms.size - most - 1)[terms.size - most - 1 :]]
-    terms = terms[np.argsort(-frequency[terms], kind="stable")]
-    out = np.stack([terms, frequency[terms]]).astype(np.int32)
-    return out if terms.size > most else np.hstack([out, np.array([[-1], [0]], np.int32)])
-
-
-def _along_curve(lon: F64, lat: F64, extent: F64) -> tuple[I64, I64, int, int]:
-    """Order of the rows, their keys in that order, and the levels of the directory and of these keys.
-
-    Key and row number share one integer, whose plain sort is 3 times as fast as an argsort; the row number takes the
-    bits of levels that only tell neighbours apart (level 20 of the globe is a cell of 20 by 40 m).
-    """
-    n = lon.size
-    row_bits = max(1, (n - 1).bit_length())
-    level = min(11, max(1, (max(n, 16) // 4).bit_length() // 2))  # about four rows per cell of the directory
-    deep = min(CURVE_BITS, level + PARAMS.finest, (63 - row_bits) // 2)
-    packed = curve_keys(lon, lat, extent.tolist())
-    packed >>= 2 * (CURVE_BITS - deep)
-    packed <<= row_bits
-    packed |= np.arange(n)
-    packed.sort()
-    return packed & ((1 << row_bits) - 1), packed >> row_bits, level, deep
+def _gathered(order: I64, values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """A column in the order of the index."""
+    out = np.empty_like(values)
+    building.gather(order, values, out)
+    return out

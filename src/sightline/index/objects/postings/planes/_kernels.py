@@ -14,6 +14,7 @@ from sightline.jit import kernel
 
 U64 = npt.NDArray[np.uint64]
 
+PAIRS = np.uint64(0x3333_3333_3333_3333)
 ONE, BYTE, ALL = np.uint64(1), np.uint64(255), np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 SPARE = 8  # rows that are written at once, so beyond the end of the answer
 _SET = [[place for place in range(8) if value >> place & 1] for value in range(256)]
@@ -22,15 +23,32 @@ PLACES = np.array([places + [0] * (8 - len(places)) for places in _SET], np.int6
 
 
 @kernel
-def make_planes(bits: U64, planed: I32) -> U64:
-    """[terms, words]: the planes of the head bits ``planed``."""
-    rows = bits.shape[0]
-    out = np.zeros((planed.shape[0], (rows + 63) >> 6), np.uint64)
-    for p in range(planed.shape[0]):
-        shift = np.uint64(planed[p])
-        for row in range(rows):
-            out[p, row >> 6] |= ((bits[row] >> shift) & ONE) << np.uint64(row & 63)
-    return out
+def transpose(words: U64) -> None:
+    """Bit i of word j becomes bit j of word i; 64 words, in place.
+
+    Halves of squares of bits change places, then halves of the halves (Warren, Hacker's Delight, 7-3).
+    """
+    width, mask = 32, np.uint64(0xFFFF_FFFF)
+    while width > 0:
+        shift = np.uint64(width)
+        for first in range(0, 64, 2 * width):
+            for i in range(first, first + width):
+                moved = ((words[i] >> shift) ^ words[i + width]) & mask
+                words[i + width] ^= moved
+                words[i] ^= moved << shift
+        width >>= 1
+        mask ^= mask << np.uint64(width)
+
+
+@kernel
+def ones(word: np.uint64) -> np.int32:
+    """Set bits of a word."""
+    word -= (word >> ONE) & np.uint64(0x5555_5555_5555_5555)
+    word = (word & PAIRS) + ((word >> np.uint64(2)) & PAIRS)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F_0F0F_0F0F_0F0F)
+    word += word >> np.uint64(8)
+    word += word >> np.uint64(16)
+    return np.int32((word + (word >> np.uint64(32))) & np.uint64(127))
 
 
 @kernel

@@ -1,0 +1,31 @@
+"""A second thread for large segments: kernels release the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+__all__ = ["LARGE", "AtOnce", "beside"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LARGE = 500_000  # rows from which a build gets a second thread; smaller ones are built where every core has its own
+
+
+class AtOnce(Executor):
+    """No thread: what is submitted is done before anything else."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Call the function."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def beside(rows: int) -> Executor:
+    """What does one thing after the other beside the caller, if there are so many rows and a core for it."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ThreadPoolExecutor(1, "sightline-build") if rows >= LARGE and cores > 1 else AtOnce()
