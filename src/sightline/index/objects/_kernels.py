@@ -7,6 +7,9 @@ import numpy as np
 from sightline.index.arrays import I32, I64, U16
 from sightline.jit import kernel
 
+BATCH = 128  # rows whose counts are fetched together
+ONE = np.uint64(1)
+
 
 @kernel
 def gather_lists(order: I64, offsets: I64, ids: I32) -> tuple[I64, I32]:
@@ -27,18 +30,28 @@ def gather_lists(order: I64, offsets: I64, ids: I32) -> tuple[I64, I32]:
 
 
 @kernel
-def gather_counts(order: I64, offsets: I64, counts: U16) -> U16:
-    """The counts beside the lists of :func:`gather_lists`."""
-    total = np.int64(0)
-    for r in order:
-        total += offsets[r + 1] - offsets[r]
-    out = np.empty(total, np.uint16)
-    n = 0
-    for r in order:
-        for j in range(offsets[r], offsets[r + 1]):
-            out[n] = counts[j]
-            n += 1
-    return out
+def gather_counts(order: I64, offsets: I64, counts: U16, out: U16) -> int:
+    """The counts beside the lists of :func:`gather_lists`.
+
+    A batch of rows at a time, each step a loop of independent reads, of which the second brings the lists into the
+    cache. Returns what it saw, for else the compiler would leave it out.
+    """
+    n, last = order.shape[0], counts.shape[0] - 1
+    begin, end = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
+    to, seen = 0, 0
+    for first in range(0, n, BATCH):
+        rows = min(BATCH, n - first)
+        for i in range(rows):
+            row = np.uint64(order[first + i])
+            begin[i], end[i] = np.uint64(offsets[row]), np.uint64(offsets[row + ONE])
+        if last >= 0:
+            for i in range(rows):
+                seen |= int(counts[min(begin[i], np.uint64(last))])
+        for i in range(rows):
+            for j in range(begin[i], end[i]):
+                out[to] = counts[j]
+                to += 1
+    return seen
 
 
 @kernel

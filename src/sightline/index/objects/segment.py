@@ -75,8 +75,9 @@ def build_segment(objects: ObjectColumns, columns: pa.Table, index: str = DEFAUL
         raise ValueError(f"a segment needs one table row per object and at least one: {columns.num_rows} for {n}")
     order, arrays = object_index(index).build(objects, bounds)
     terms = objects.terms
-    counts = _kernels.gather_counts(frozen(order, np.int64), frozen(terms.offsets, np.int64),
-                                    frozen(terms.counts, np.uint16))
+    counts = np.empty(terms.counts.size, np.uint16)
+    _kernels.gather_counts(frozen(order, np.int64), frozen(terms.offsets, np.int64), frozen(terms.counts, np.uint16),
+                           counts)
     kept = columns.drop_columns([c for c, t in _STORED_ONCE.items() if columns.schema.field(c).type == t])
     content: dict[str, npt.NDArray[Any] | pa.Buffer] = {
         **arrays, "counts": counts, "words": terms.words[order], **terms.dictionary.to_arrays("term_"),

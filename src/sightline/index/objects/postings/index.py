@@ -87,7 +87,8 @@ class PostingsIndex:
             order = along_curve(lon, lat, extent, PARAMS.finest)
             offsets, ids = np.zeros(n + 1, np.int32), np.empty(terms.ids.size, np.int32)
             lists = [other.submit(building.gather_lists, order.rows, *given, *part, offsets, ids) for part in parts]
-            columns = [other.submit(_gathered, order.rows, values) for values in (lon, lat, ts)]
+            places = [other.submit(_gathered, order.rows, values) for values in (lon, lat)]
+            times = other.submit(_gathered, order.rows, ts)
             told = counted.result()
             inversion = Inversion(n, told)
             for part, gathered in zip(parts, lists, strict=True):
@@ -100,8 +101,8 @@ class PostingsIndex:
             postings = inversion.settle(other)
             tables.result()
             built = PostingsArrays(
-                *(column.result() for column in columns), offsets, ids, told.starts, postings, order.fine,
-                order.directory, told.heads, inversion.bits, planes, extent,
+                places[0].result(), places[1].result(), times.result(), offsets, ids, told.starts, postings,
+                order.fine, order.directory, told.heads, inversion.bits, planes, extent,
                 np.array([ts.min(), ts.max(), order.level, order.deep], np.int64))
         named = TermTables(prefix, inversion.small, inversion.large, told.runners)
         return order.rows, built._asdict() | {f"tables_{name}": array for name, array in named._asdict().items()}

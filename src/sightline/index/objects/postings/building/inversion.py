@@ -15,6 +15,8 @@ from sightline.index.objects.postings.building.terms import Terms
 
 __all__ = ["Inversion"]
 
+_STREAMS = 1 << 16  # numbers of 16 bits; a quarter of a billion terms
+
 
 class Inversion:
     """Postings in two passes: first into buckets of terms, then within a bucket, whose lists fit a cache.
@@ -26,6 +28,8 @@ class Inversion:
         words, runners = terms.starts.size - 1, terms.runners[0]
         self._frequent = frozen(runners[runners >= 0], np.int32)
         own, buckets = HEAD + self._frequent.size, ((words - 1) >> TERM_BITS) + 1
+        if own + buckets > _STREAMS:
+            raise ValueError(f"a segment holds at most {(_STREAMS - own) << TERM_BITS} different terms, not {words}")
         stream = np.empty(words, np.uint16)
         self._cursor, step = np.zeros(own + buckets, np.uint32), np.ones(own + buckets, np.uint32)
         written = _kernels.make_streams(terms.starts, frozen(terms.heads[0], np.int32), self._frequent, stream,
