@@ -87,7 +87,6 @@ class PostingsIndex:
             order = along_curve(lon, lat, extent, PARAMS.finest)
             offsets, ids = np.zeros(n + 1, np.int32), np.empty(terms.ids.size, np.int32)
             lists = [other.submit(building.gather_lists, order.rows, *given, *part, offsets, ids) for part in parts]
-            places = [other.submit(_gathered, order.rows, values) for values in (lon, lat)]
             times = other.submit(_gathered, order.rows, ts)
             told = counted.result()
             inversion = Inversion(n, told)
@@ -99,11 +98,12 @@ class PostingsIndex:
             tables = other.submit(building.head_tables, frozen(inversion.bits, np.uint64),
                                   frozen(told.planed, np.int32), counting.BLOCK, planes, prefix)
             postings = inversion.settle(other)
-            tables.result()
+            norths = other.submit(_gathered, order.rows, lat)  # in the memory that the inversion has given back
             built = PostingsArrays(
-                places[0].result(), places[1].result(), times.result(), offsets, ids, told.starts, postings,
+                _gathered(order.rows, lon), norths.result(), times.result(), offsets, ids, told.starts, postings,
                 order.fine, order.directory, told.heads, inversion.bits, planes, extent,
                 np.array([ts.min(), ts.max(), order.level, order.deep], np.int64))
+            tables.result()
         named = TermTables(prefix, inversion.small, inversion.large, told.runners)
         return order.rows, built._asdict() | {f"tables_{name}": array for name, array in named._asdict().items()}
 
