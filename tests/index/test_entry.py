@@ -9,6 +9,7 @@ import pytest
 
 from sightline.index.arrays import frozen
 from sightline.index.entry import Entry
+from sightline.index.objects.postings.nearest.heaps._kernels import put_in_order
 from sightline.index.objects.strings._kernels import gather_strings
 
 DATA = frozen(np.frombuffer(b"abcdef", np.uint8), np.uint8)
@@ -34,3 +35,10 @@ def test_only_the_first_call_looks_at_types() -> None:
     assert len(gather_strings.signatures) == known  # type: ignore[attr-defined]
     with pytest.raises(TypeError):
         entry.call(offsets.astype(np.int64), DATA, rows, 100)
+
+
+def test_an_output_is_written_by_every_call() -> None:
+    entry, answer = Entry(put_in_order, 0), np.zeros(6, np.int64)
+    for n, (row, mm) in enumerate([(7, 30), (9, 10), (8, 10)]):
+        entry.call(answer, 3, n, np.int64(row), np.int64(mm))
+    assert answer.tolist() == [8, 9, 7, 10, 10, 30]

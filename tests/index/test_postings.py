@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from index_worlds import LATS, LONS, PLANE, Row, columns_of, config_of, expressions, regions, rows, table_of
 from test_objects import check_top, conjuncts_of, ids_of, naive_nearest, segment_of, times, worlds
 
+from sightline.geo._kernels import haversine_mm, planar_mm, quantise_one
 from sightline.geo.bounds import pieces
 from sightline.index.objects.postings import _kernels, index
 from sightline.index.objects.postings.building import _kernels as building
 from sightline.index.objects.postings.index import PostingsParams
 from sightline.index.objects.postings.nearest import _kernels as nearest
+from sightline.index.objects.postings.nearest.measures import _kernels as measures
 from sightline.index.objects.postings.top_terms import _kernels as counting
 from sightline.index.objects.segment import Segment, build_segment
 from sightline.model.expression import Expression, parse
@@ -128,7 +130,7 @@ def test_selective_queries_read_little(towns: tuple[list[Row], Segment, Segment]
 def test_many_answers_outgrow_every_buffer(towns: tuple[list[Row], Segment, Segment]) -> None:
     _, fast, slow = towns
     config = config_of()
-    for words in ("w0 OR w1 OR w2 NOT w3", "", "w0 NOT w399"):
+    for words in ("w0 OR w1 OR w2 NOT w3", "", "w0 NOT w399", "w0"):
         answers = []
         for segment in (fast, slow):
             conjuncts = conjuncts_of(parse(words), segment, config)
@@ -185,13 +187,26 @@ def test_a_mapped_index_uses_the_same_machine_code(tmp_path: Path) -> None:
     box = Box(-170, -80, 170, 80)
     for segment in (Segment.from_data(data), Segment.from_file(ArrayFile.open(tmp_path / "s.sl"))):
         segment.index.range([((0,), (1,))], pieces(box, Space()), *EVER)
-        segment.index.nearest([((0,), ())], (0.0, 0.0), 2, *EVER, Space())
+        for asked in (((0,), ()), ((0,), (1,))):
+            segment.index.nearest([asked], (0.0, 0.0), 2, *EVER, Space())
         for k in (1, 500):
             segment.index.top_terms(pieces(box, Space()), *EVER, box, Space(), k)
         segment.index.counts_of(np.arange(80, 90), pieces(box, Space()), *EVER, box, Space())
-    for kernel in (_kernels.range_rows, nearest.nearest_rows, counting.top_terms, counting.posting_counts,
-                   building.distribute, building.settle):
+    for kernel in (_kernels.range_rows, nearest.nearest_of_term, nearest.nearest_rows, nearest.search,
+                   counting.top_terms, counting.posting_counts, building.distribute, building.settle):
         assert len(getattr(kernel, "signatures", [0])) == 1
+
+
+def square(geographic: bool, at: tuple[float, float], x: float, y: float) -> float:
+    """As a search computes it, among others: several at once take other instructions than one."""
+    h = np.empty(9)
+    measures.squares_of(geographic, *at, math.cos(math.radians(at[1])), 9, np.full(9, x), np.full(9, y), h)
+    assert (h == h[0]).all()
+    return float(h[0])
+
+
+def distance(geographic: bool, at: tuple[float, float], x: float, y: float) -> int:
+    return int(haversine_mm(*at, x, y) if geographic else planar_mm(*at, x, y))
 
 
 @given(st.lists(rows, min_size=1, max_size=20), st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
@@ -202,19 +217,38 @@ def test_bounds_are_below_distances(world: list[Row], a: tuple[float, float], b:
     west, east, south, north = min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])
     for geographic in (True, False):
         cosine = float(np.cos(np.radians(at[1])))
-        bound = nearest.lower_bound(geographic, *at, cosine, west, south, east, north)
+        bound = measures.lower_bound(geographic, *at, cosine, west, south, east, north)
         for row in world:
             x, y = float(np.clip(row.lon, west, east)), float(np.clip(row.lat, south, north))
-            exact = nearest.square(geographic, *at, cosine, x, y)
-            assert bound <= nearest.beyond(geographic, exact)
+            exact = square(geographic, at, x, y)
+            assert bound <= measures.beyond(geographic, exact)
             # What rounds to the same distance is not left out: a point up to a millimetre farther.
-            mm = int(nearest.haversine_mm(*at, x, y) if geographic else nearest.planar_mm(*at, x, y))
+            mm = distance(geographic, at, x, y)
             for other in world:
-                far = int(nearest.haversine_mm(*at, other.lon, other.lat) if geographic
-                          else nearest.planar_mm(*at, other.lon, other.lat))
-                if far <= mm:
-                    assert nearest.square(geographic, *at, cosine, other.lon, other.lat) <= nearest.beyond(
-                        geographic, exact)
+                if distance(geographic, at, other.lon, other.lat) <= mm:
+                    assert square(geographic, at, other.lon, other.lat) <= measures.beyond(geographic, exact)
+
+
+@given(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+       st.lists(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), min_size=1, max_size=20), st.integers(0, 31))
+@settings(max_examples=300, deadline=None)
+def test_what_is_outside_a_cell_is_beyond_its_bound(corner: tuple[float, float], at: tuple[float, float],
+                                                    others: list[tuple[float, float]], depth: int) -> None:
+    """Points are in a cell, as rows are, by the quantised place."""
+    extent = np.array([-180.0, -90.0, max(-179.0, corner[0]), max(-89.0, corner[1])])
+    size = np.int64(1) << (31 - depth)
+
+    def cell(x: float, y: float) -> tuple[int, int]:
+        return (int(quantise_one(x, extent[0], extent[2])) & -int(size),
+                int(quantise_one(y, extent[1], extent[3])) & -int(size))
+
+    for geographic in (True, False):
+        view = measures.view_of(extent, geographic, *at)
+        x_cell, y_cell = cell(*at)
+        bound = measures.outside_bound(view, np.int64(x_cell), np.int64(y_cell), size)
+        for x, y in others:
+            if extent[0] <= x <= extent[2] and extent[1] <= y <= extent[3] and cell(x, y) != cell(*at):
+                assert bound <= measures.beyond(geographic, square(geographic, at, x, y))
 
 
 @given(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), st.floats(0, 2 * math.pi), st.floats(0, 1),
@@ -227,8 +261,24 @@ def test_points_a_millimetre_apart_are_not_told_apart(at: tuple[float, float], t
     y = min(90.0, max(-90.0, at[1] + size * math.sin(turn) / 2))
     other = min(90.0, max(-90.0, y + nudge))
     for geographic in (True, False):
-        cosine = float(np.cos(np.radians(at[1])))
-        measure = nearest.haversine_mm if geographic else nearest.planar_mm
-        if measure(*at, x, other) <= measure(*at, x, y):
-            assert nearest.square(geographic, *at, cosine, x, other) <= nearest.beyond(
-                geographic, nearest.square(geographic, *at, cosine, x, y))
+        if distance(geographic, at, x, other) <= distance(geographic, at, x, y):
+            assert square(geographic, at, x, other) <= measures.beyond(geographic, square(geographic, at, x, y))
+        assert measures.millimetres(geographic, *at, x, y, square(geographic, at, x, y)) == distance(
+            geographic, at, x, y)
+
+
+def test_distances_of_many_pairs_are_those_of_the_definition() -> None:
+    """Near and far, beside the poles and the antimeridian; the slack that decides which follow from ``h`` is huge."""
+    rng = np.random.default_rng(5)
+    for size in (1e-7, 1e-3, 1.0, 60.0, 180.0):
+        lon = rng.uniform(-180, 180, 4000)
+        lat = rng.choice([0.0, 45.0, 89.9999, -90.0], 4000) * rng.choice([1.0, 0.99, 0.7], 4000)
+        x = (lon + rng.uniform(-size, size, 4000) + 180) % 360 - 180
+        y = np.clip(lat + rng.uniform(-size, size, 4000) / 2, -90, 90)
+        for i in range(4000):
+            at = (float(lon[i]), float(lat[i]))
+            h = square(True, at, float(x[i]), float(y[i]))
+            mm = distance(True, at, float(x[i]), float(y[i]))
+            assert measures.millimetres(True, *at, float(x[i]), float(y[i]), h) == mm
+            if h <= 0.5:
+                assert abs(2 * 6371008.8e3 * math.asin(math.sqrt(h)) - mm) < 0.5001

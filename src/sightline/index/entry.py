@@ -19,17 +19,19 @@ class Entry:
     4.6 us, and 1.7 us where they are known. The machine code looks at nothing of an array but the size of its
     elements, so callers must see to it: contiguous, and the type and number of dimensions of the first call; anything
     else would read other memory. Arrays need not be read-only; the first call compiles for those that are, whose code
-    is the same. Without the compiler this is the kernel itself.
+    is the same, except the one at the position ``output``, which the kernel writes. Without the compiler this is the
+    kernel itself.
     """
 
-    __slots__ = ("_kernel", "call")
+    __slots__ = ("_kernel", "_output", "call")
 
-    def __init__(self, kernel: Callable[..., Any]) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: Callable[..., Any], output: int | None = None) -> None:
+        self._kernel, self._output = kernel, output
         self.call: Callable[..., Any] = self._first  # positional arguments only
 
     def _first(self, *arguments: Any) -> Any:
-        given = [frozen(one, one.dtype.type) if type(one) is np.ndarray else one for one in arguments]
+        given = [frozen(one, one.dtype.type) if type(one) is np.ndarray and place != self._output else one
+                 for place, one in enumerate(arguments)]
         answer = self._kernel(*given)
         kernel: Any = self._kernel
         if hasattr(kernel, "overloads"):

@@ -57,10 +57,12 @@ class Plan(NamedTuple):
 
     key: I64  # rarest term, -1: none or one without postings, whose rows are all rows
     length: I64  # rows that have it
+    expected: F64  # rows that have all positives, if terms were independent
     need: U64  # head bits
+    lack: U64  # those of positives other than the key, which a row in its list may lack
     deny: U64
     cuts: I64  # [2 c + 1] positives, then negatives outside the head and not the key
-    rest: I32
+    rest: I64
 
 
 @kernel
@@ -198,55 +200,57 @@ def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> i
 
 
 @kernel
-def head_of(index: PostingsArrays, term: int) -> int:
+def head_of(heads: I32, term: int) -> int:
     """Bit of a head term, -1 for any other."""
-    lo, hi = 0, index.heads.shape[1]
+    lo, hi = 0, heads.shape[1]
     while lo < hi:
         mid = (lo + hi) >> 1
-        if index.heads[0, mid] < term:
+        if heads[0, mid] < term:
             lo = mid + 1
         else:
             hi = mid
-    return lo if lo < index.heads.shape[1] and index.heads[0, lo] == term else -1
+    return lo if lo < heads.shape[1] and heads[0, lo] == term else -1
 
 
 @kernel
-def resolve(index: PostingsArrays, asked: I64) -> Plan:
+def resolve(starts: I32, heads: I32, rows_in_all: int, asked: I64) -> Plan:
     """Plan of ``asked``: the number of conjuncts c, 2 c + 1 cuts, then positives and negatives by conjunct."""
-    count = asked[0]
-    key, length = np.full(count, -1, np.int64), np.full(count, index.lon.shape[0], np.int64)
-    need, deny = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
-    cuts = np.zeros(2 * count + 1, np.int64)
-    base = 2 * count + 2
-    rest = np.empty(asked.shape[0] - base, np.int32)
+    count, base = asked[0], 2 * asked[0] + 2
+    # Three arrays for all: to make one takes as long as to resolve a term.
+    numbers, words = np.empty(4 * count + 1 + asked.shape[0] - base, np.int64), np.empty(3 * count, np.uint64)
+    key, length, cuts = numbers[:count], numbers[count : 2 * count], numbers[2 * count : 4 * count + 1]
+    need, lack, deny, rest = words[:count], words[count : 2 * count], words[2 * count :], numbers[4 * count + 1 :]
+    expected = np.empty(count, np.float64)
     n = 0
+    cuts[0] = 0
     for c in range(count):
         first, middle, end = base + asked[1 + 2 * c], base + asked[2 + 2 * c], base + asked[3 + 2 * c]
+        rarest, fewest, own, bits, denied, matching = -1, rows_in_all, ZERO, ZERO, ZERO, float(rows_in_all)
         for j in range(first, middle):
-            term = asked[j]
-            bit, rows = head_of(index, term), int(index.starts[term + 1]) - int(index.starts[term])
-            listed = True
-            if bit >= 0:
-                need[c] |= ONE << np.uint64(bit)
-                listed = rows > 0
-                rows = int(index.heads[1, bit])
-            if rows < length[c]:
-                length[c] = rows
-                key[c] = term if listed else -1
+            term = int(asked[j])
+            rows, listed, bit, head = int(starts[term + 1]) - int(starts[term]), True, ZERO, head_of(heads, term)
+            if head >= 0:
+                bit, listed, rows = ONE << np.uint64(head), rows > 0, int(heads[1, head])
+                bits |= bit
+            if rows < fewest:
+                fewest, rarest, own = rows, term if listed else -1, bit if listed else ZERO
+            matching *= rows / rows_in_all
         for j in range(first, middle):
-            if asked[j] != key[c] and head_of(index, asked[j]) < 0:
+            if asked[j] != rarest and head_of(heads, asked[j]) < 0:
                 rest[n] = asked[j]
                 n += 1
         cuts[2 * c + 1] = n
         for j in range(middle, end):
-            bit = head_of(index, asked[j])
-            if bit >= 0:
-                deny[c] |= ONE << np.uint64(bit)
+            head = head_of(heads, asked[j])
+            if head >= 0:
+                denied |= ONE << np.uint64(head)
             else:
                 rest[n] = asked[j]
                 n += 1
         cuts[2 * c + 2] = n
-    return Plan(key, length, need, deny, cuts, rest)
+        key[c], length[c], expected[c] = rarest, fewest, matching
+        need[c], lack[c], deny[c] = bits, bits & ~own, denied
+    return Plan(key, length, expected, need, lack, deny, cuts, rest)
 
 
 @kernel
@@ -276,17 +280,10 @@ def found_before(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
     word = index.bits[row]
     for b in range(c):
         if (word & plan.need[b]) == plan.need[b] and (word & plan.deny[b]) == ZERO:
-            keyed = plan.key[b] < 0 or head_of(index, plan.key[b]) >= 0 or has_term(index, row, plan.key[b])
+            keyed = plan.key[b] < 0 or plan.lack[b] != plan.need[b] or has_term(index, row, plan.key[b])
             if keyed and rest_holds(index, plan, b, row):
                 return True
     return False
-
-
-@kernel
-def needed(index: PostingsArrays, plan: Plan, c: int) -> np.uint64:
-    """Head bits a row in the list of conjunct c's key must have: those of the other positives."""
-    bit = head_of(index, plan.key[c]) if plan.key[c] >= 0 else -1
-    return np.uint64(plan.need[c] & ~(ONE << np.uint64(bit))) if bit >= 0 else plan.need[c]
 
 
 @kernel
@@ -335,14 +332,14 @@ def range_rows(index: PostingsArrays, asked: I64, boxes: F64, lo: int, hi: int) 
     n, looked = 0, 0
     if hi < index.span[0] or lo > index.span[1] or hi < lo:
         return out[:0], 0
-    plan = resolve(index, asked)
+    plan = resolve(index.starts, index.heads, index.lon.shape[0], asked)
     timed = lo > index.span[0] or hi < index.span[1]
     runs = np.empty((RUNS, 3), np.int64)
     rows_in_all = index.lon.shape[0]
     for q in range(boxes.shape[0]):
         box = boxes[q]
         for c in range(asked[0]):
-            key, need, deny = plan.key[c], needed(index, plan, c), plan.deny[c]
+            key, need, deny = plan.key[c], plan.lack[c], plan.deny[c]
             words = (need | deny) != ZERO
             listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
             plain = not timed and not listed and c == 0

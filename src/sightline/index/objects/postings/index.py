@@ -57,11 +57,13 @@ _DTYPES = (
 _TABLE_DTYPES = (np.int32, np.int32, np.int32, np.int32)
 _EVERYTHING: Conjunct = ((), ())
 _DOUBLE = np.dtype(np.float64)
-_RANGE_ROWS, _NEAREST_ROWS = Entry(_kernels.range_rows), Entry(nearest.nearest_rows)
+_RANGE_ROWS = Entry(_kernels.range_rows)
+_NEAREST_ROWS, _NEAREST_OF_TERM = Entry(nearest.nearest_rows, 1), Entry(nearest.nearest_of_term, 1)
 _TOP_TERMS = Entry(counting.top_terms)
 _MOST_TERMS = 2**31 - 1
 CANDIDATES = 48  # terms outside the head that are counted by their postings rather than counting every term
 FEW_ROWS = 768  # whose terms are all counted at once: to count the head takes as long, and may not settle it
+ROOM = 60  # nearest rows, ties included; where there are more, the search is made again with more room
 NAMED = 64  # terms a direct count names at least: with a low bound other segments need fewer of its counts
 
 
@@ -129,11 +131,21 @@ class PostingsIndex:
     def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
                 space: Space) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance, by distance, then row."""
-        found, looked = _NEAREST_ROWS.call(self._arrays, _asked(conjuncts), float(at[0]), float(at[1]), k, lo_us, hi_us,
-                                           space.is_geographic)
-        self._did(looked)
-        rows, distance = found[0], found[1]
-        return (rows, distance) if rows.size <= nearest.IN_ORDER else nearest_first(rows, distance, k)
+        asked: int | I64
+        if len(conjuncts) == 1 and len(conjuncts[0][0]) == 1 and not conjuncts[0][1]:
+            call, asked = _NEAREST_OF_TERM.call, conjuncts[0][0][0]
+        else:
+            call, asked = _NEAREST_ROWS.call, _asked(conjuncts)
+        lon, lat, room = float(at[0]), float(at[1]), ROOM
+        while True:
+            answer = np.empty(2 * room, np.int64)
+            n, looked = call(self._arrays, answer, asked, lon, lat, k, lo_us, hi_us, space.is_geographic)
+            self._did(looked)
+            if n <= room:
+                break
+            room = n
+        rows, distance = answer[:n], answer[room : room + n]
+        return (rows, distance) if n <= nearest.IN_ORDER else nearest_first(rows, distance, k)
 
     def term_counts(self, pieces: F64, lo_us: int, hi_us: int, region: Region, space: Space) -> I64:
         """Objects of the region and time per term."""

@@ -3,31 +3,27 @@
 Nodes are cells of the curve's quadtree with their part of the rarest term's postings, in a heap by a lower bound of
 the distance of anything in them. The search ends when the nearest node left is surely farther than the k-th match.
 It begins at the cell around the point that should hold half a leaf of postings. As soon as k matches are known, the
-cells beside that one and beside its ancestors, with it the whole space, join it in the heap where their bounds allow;
-most are never looked up. On the way distances are squared half chords ``h`` (planar: squared distances), always
-compared with slack on the safe side; the rounded distance, which decides, is computed at the end for the few rows that
-can be among the answers.
+cells beside that one and beside its ancestors join it in the heap where their bounds allow, up to the ancestor that
+holds everything as near; most are never looked up. On the way distances are squared half chords ``h`` (planar: squared
+distances), always compared with slack on the safe side; the rounded distance, which decides, is computed at the end for
+the few rows that can be among the answers.
 """
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 import numpy as np
 
-from sightline.geo._kernels import haversine_mm, planar_mm, quantise_one, spread
-from sightline.index.arrays import I64
+from sightline.geo._kernels import quantise_one, spread
+from sightline.index.arrays import F64, I32, I64
 from sightline.index.objects.postings._kernels import (
     BITS,
     ZERO,
+    Plan,
     PostingsArrays,
     first_at_least,
     first_posting,
     first_row,
     found_before,
-    head_of,
-    needed,
     resolve,
     rest_holds,
 )
@@ -35,164 +31,60 @@ from sightline.index.objects.postings.nearest.heaps._kernels import (
     compact,
     heap_pop,
     heap_push,
-    in_order,
     keep_smallest,
+    put_in_order,
     with_more_room,
+)
+from sightline.index.objects.postings.nearest.measures._kernels import (
+    beyond,
+    cell_bound,
+    millimetres,
+    outside_bound,
+    squares_of,
+    view_of,
 )
 from sightline.jit import kernel
 
 LEAST_LEAF, MOST_LEAF = 32, 2048  # postings of a node that is read, not cut
-AT_ONCE = 64  # candidates whose places are fetched before one is measured, so that their cache misses overlap
-CELLS = 3 * BITS + 4  # that are put into the pool at once, at most
+POSTED, TOGETHER = 0.25, 2.0  # share of the k matches that a leaf should have
+AT_ONCE = 32  # candidates whose places are fetched before one is measured, so that their cache misses overlap
+CELLS, FOUND = 14, 64  # cells and matches there is room for at first
 UNKNOWN = -1  # postings of a cell that nobody has looked up
 IN_ORDER = 64  # answers up to this size are put in order here
-_RADIANS = math.pi / 180
-
-
-class View(NamedTuple):
-    """Where the search stands, and the cells of the curve in coordinates."""
-
-    geographic: bool
-    lon: float
-    lat: float
-    cosine: float  # of the latitude
-    west: float
-    south: float
-    unit_x: float  # sides of the finest cell
-    unit_y: float
-    slack_x: float  # what rounding may have moved a row, and a thousandth of the finest cell
-    slack_y: float
 
 
 @kernel
-def lower_bound(geographic: bool, lon: float, lat: float, cosine: float, west: float, south: float, east: float,
-                north: float) -> float:
-    """At most the squared half chord (planar: squared distance) from a point to any point of a box.
+def leaf_size(k: int, posted: bool, length: int, expected: float) -> int:
+    """Postings of a node that is read whole: for a share of the k matches, if terms were independent.
 
-    ``cosine`` is that of the point's latitude.
+    Rows of a list lie apart, and each that is read is a cache miss or two. Without a list they lie together, and to
+    read more of them is cheaper than to look up another cell.
     """
-    dy = max(south - lat, lat - north, 0.0)
-    if not geographic:
-        dx = max(west - lon, lon - east, 0.0)
-        return dx * dx + dy * dy
-    dx = 0.0
-    if lon < west or lon > east:
-        around = lon + 360.0 if lon < west else lon - 360.0
-        if around < west or around > east:
-            dx = min(abs(west - lon), abs(lon - east), abs(west - around), abs(around - east))
-    # Taylor sums that end in a negative term: below sine and cosine from 0 to pi/2, and cheaper.
-    a = 0.5 * _RADIANS * dy
-    s = a * (1.0 - a * a / 6.0 * (1.0 - a * a / 20.0 * (1.0 - a * a / 42.0)))
-    h = s * s
-    if dx > 0.0:
-        a = 0.5 * _RADIANS * min(dx, 180.0)
-        s = a * (1.0 - a * a / 6.0 * (1.0 - a * a / 20.0 * (1.0 - a * a / 42.0)))
-        a = _RADIANS * max(abs(south), abs(north))
-        a *= a
-        narrow = 1.0 - a / 2.0 * (1.0 - a / 12.0 * (1.0 - a / 30.0))
-        h += max(0.0, cosine * narrow) * s * s
-    return h
+    share = POSTED if posted else TOGETHER
+    return int(min(float(MOST_LEAF), max(float(LEAST_LEAF), share * k * length / max(expected, 1e-9))))
 
 
 @kernel
-def square(geographic: bool, lon: float, lat: float, cosine: float, x: float, y: float) -> float:
-    """The squared half chord between two points up to a few units in the last place (planar: squared distance)."""
-    if not geographic:
-        return (x - lon) * (x - lon) + (y - lat) * (y - lat)
-    high, wide = math.sin((y - lat) * _RADIANS / 2), math.sin((x - lon) * _RADIANS / 2)
-    return high * high + cosine * math.cos(y * _RADIANS) * wide * wide
-
-
-@kernel
-def beyond(geographic: bool, h: float) -> float:
-    """What lies farther than a point at ``h``, surely and by more than rounding to a millimetre, has a larger bound.
-
-    The angle grows faster than twice the sine of its half, so 1.6e-10 of a half chord is at least 2 mm on the globe.
-    """
-    root = math.sqrt(h) * (1.0 + 1e-9) + (1.6e-10 if geographic else 2e-3)
-    return root * root * (1.0 + 1e-9) + (1e-15 if geographic else 0.0)
-
-
-@kernel
-def measured(index: PostingsArrays, geographic: bool, lon: float, lat: float, rows: I64, k: int) -> I64:
-    """The k nearest of ``rows`` and all ties at the k-th rounded distance, above their distances: [2, m].
-
-    In order up to ``IN_ORDER`` of them.
-    """
-    n = rows.shape[0]
-    far, best = np.empty(n, np.int64), np.empty(min(k, n), np.int64)
-    known = 0
-    for i in range(n):
-        x, y = index.lon[rows[i]], index.lat[rows[i]]
-        far[i] = haversine_mm(lon, lat, x, y) if geographic else planar_mm(lon, lat, x, y)
-    for i in range(n):
-        if known < k or far[i] < best[0]:
-            known = keep_smallest(best, known, far[i])
-    m = 0
-    found = np.empty((2, n), np.int64)
-    for i in range(n):
-        if known < k or far[i] <= best[0]:
-            found[0, m], found[1, m] = rows[i], far[i]
-            m += 1
-    if m <= IN_ORDER:
-        in_order(found[0], found[1], m)
-    return found[:, :m]
-
-
-@kernel
-def leaf_size(index: PostingsArrays, asked: I64, c: int, length: int, k: int) -> int:
-    """Postings of a node that is read whole: enough for a fourth of the k matches, if terms were independent."""
-    share, base, rows = 1.0, 2 * asked[0] + 2, index.lon.shape[0]
-    for j in range(base + asked[1 + 2 * c], base + asked[2 + 2 * c]):
-        bit = head_of(index, asked[j])
-        if bit >= 0:
-            share *= index.heads[1, bit] / rows
-        else:
-            share *= (index.starts[asked[j] + 1] - index.starts[asked[j]]) / rows
-    share = share / max(1, length) * rows  # the key's own share
-    return int(min(float(MOST_LEAF), max(float(LEAST_LEAF), 0.25 * k / max(share, 1e-9))))
-
-
-@kernel
-def view_of(index: PostingsArrays, geographic: bool, lon: float, lat: float) -> View:
-    """The view from a point."""
-    west, south, east, north = index.extent[0], index.extent[1], index.extent[2], index.extent[3]
-    unit_x, unit_y = (east - west) / 2.0**BITS, (north - south) / 2.0**BITS
-    slack_x = 1e-3 * unit_x + 1e-14 * max(abs(west), abs(east))
-    slack_y = 1e-3 * unit_y + 1e-14 * max(abs(south), abs(north))
-    cosine = math.cos(_RADIANS * lat) if geographic else 1.0
-    return View(geographic, lon, lat, cosine, west, south, unit_x, unit_y, slack_x, slack_y)
-
-
-@kernel
-def cell_bound(view: View, x_cell: np.int64, y_cell: np.int64, size: np.int64) -> float:
-    """:func:`lower_bound` of a cell."""
-    x, y = view.west + x_cell * view.unit_x, view.south + y_cell * view.unit_y
-    return lower_bound(view.geographic, view.lon, view.lat, view.cosine, x - view.slack_x, y - view.slack_y,
-                       x + size * view.unit_x + view.slack_x, y + size * view.unit_y + view.slack_y)
-
-
-@kernel
-def start_depth(index: PostingsArrays, x: np.int64, y: np.int64, length: int, leaf: int) -> int:
+def start_depth(directory: I32, level: int, deep: int, rows_in_all: int, x: np.int64, y: np.int64, length: int,
+                leaf: int) -> int:
     """Depth of the smallest cell around a place that has half a leaf of postings, if they lie as the rows do.
 
     Below the directory, rows are taken to be spread evenly.
     """
-    level, aim = index.span[2], 0.5 * leaf * index.lon.shape[0]
     if length <= leaf:
         return 0
-    depth = level
+    depth, aim = level, 0.5 * leaf * rows_in_all
     while depth > 0:
         cell, below = cell_of(x, y, depth), 2 * (level - depth)
-        rows = np.int64(index.directory[(cell + 1) << below]) - np.int64(index.directory[cell << below])
+        rows = int(directory[(cell + 1) << below]) - int(directory[cell << below])
         expected = float(rows) * length
         if expected >= aim:
-            while expected >= 4.0 * aim and level <= depth < index.span[3]:
+            while expected >= 4.0 * aim and level <= depth < deep:
                 expected *= 0.25
                 depth += 1
             break
         depth -= 1
-    return int(depth)
+    return depth
 
 
 @kernel
@@ -229,35 +121,90 @@ def look_up(index: PostingsArrays, key: int, node: I64) -> None:
 
 
 @kernel
-def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: int, lo: int, hi: int,
-                 geographic: bool) -> tuple[I64, int]:
-    """The k nearest matching rows and all ties at the k-th distance: (rows above distances in mm [2, m], looked at).
+def keep_matching(index: PostingsArrays, plan: Plan, c: int, rows: I64, n: int) -> int:
+    """Drop those of n rows that lack a term of conjunct c or have one of its negatives; returns how many stay."""
+    m = 0
+    for i in range(n):
+        rows[m] = rows[i]
+        m += int(rest_holds(index, plan, c, rows[i]))
+    return m
 
-    One array, because each that is handed to Python costs half a microsecond. In order up to ``IN_ORDER`` of them.
+
+@kernel
+def measured(x: F64, y: F64, geographic: bool, lon: float, lat: float, k: int, n: int, rows: I64, squares: F64,
+             answer: I64) -> int:
+    """Write n rows to the first half of ``answer``, which has room, and their distances to the second; how many count.
+
+    Up to ``IN_ORDER`` these are the k nearest and all ties at the k-th distance, in order; if there are more, all.
+    """
+    room = answer.shape[0] >> 1
+    for i in range(n):
+        row = rows[i]
+        mm = millimetres(geographic, lon, lat, x[row], y[row], squares[i])
+        if n <= IN_ORDER:
+            put_in_order(answer, room, i, row, mm)
+        else:
+            answer[i], answer[room + i] = row, mm
+    if n <= IN_ORDER:
+        while n > k and answer[room + n - 1] > answer[room + k - 1]:
+            n -= 1
+    return n
+
+
+@kernel
+def nearest_of_term(index: PostingsArrays, answer: I64, term: int, lon: float, lat: float, k: int, lo: int, hi: int,
+                    geographic: bool) -> tuple[int, int]:
+    """:func:`nearest_rows` of one term: to make its ``asked`` in Python takes most of a microsecond."""
+    asked = np.empty(5, np.int64)
+    asked[0], asked[1], asked[2], asked[3], asked[4] = 1, 0, 1, 1, term
+    plan = resolve(index.starts, index.heads, index.lon.shape[0], asked)
+    return search(index, answer, plan, lon, lat, k, lo, hi, geographic)
+
+
+@kernel
+def nearest_rows(index: PostingsArrays, answer: I64, asked: I64, lon: float, lat: float, k: int, lo: int, hi: int,
+                 geographic: bool) -> tuple[int, int]:
+    """:func:`search` of what :func:`resolve` makes of ``asked``."""
+    plan = resolve(index.starts, index.heads, index.lon.shape[0], asked)
+    return search(index, answer, plan, lon, lat, k, lo, hi, geographic)
+
+
+@kernel
+def search(index: PostingsArrays, answer: I64, plan: Plan, lon: float, lat: float, k: int, lo: int, hi: int,
+           geographic: bool) -> tuple[int, int]:
+    """Write the k nearest matching rows and all ties at the k-th distance to the first half of ``answer``, and their
+    distances in mm to the second.
+
+    Returns how many there are and how many were looked at. Up to ``IN_ORDER`` are in order; beyond, there may be some
+    that are farther than the k-th. If there are more than fit, nothing is written. The caller makes ``answer``: an
+    array that a kernel hands to Python costs half a microsecond.
     """
     rows_in_all = index.lon.shape[0]
-    out, squares = np.empty(256, np.int64), np.empty(256, np.float64)
-    n, looked, known = 0, 0, 0
     if hi < index.span[0] or lo > index.span[1] or hi < lo:
-        return np.empty((2, 0), np.int64)[:, :0], 0
-    best = np.empty(min(k, rows_in_all), np.float64)  # the k smallest squares, the largest first
-    h_most = np.inf
-    plan = resolve(index, asked)
-    view = view_of(index, geographic, lon, lat)
+        return 0, 0
+    n, looked, known, h_most = 0, 0, 0, np.inf
+    # Few and small arrays for all that is in hand: each takes 40 ns to make, and one above a kilobyte more.
+    ints, floats = np.empty(AT_ONCE + FOUND + CELLS, np.int64), np.empty(3 * AT_ONCE + CELLS, np.float64)
+    some, out, heap = ints[:AT_ONCE], ints[AT_ONCE : AT_ONCE + FOUND], ints[AT_ONCE + FOUND :]
+    order, place_x = floats[:CELLS], floats[CELLS : CELLS + AT_ONCE]
+    place_y, place_h = floats[CELLS + AT_ONCE : CELLS + 2 * AT_ONCE], floats[CELLS + 2 * AT_ONCE :]
+    smallest = np.empty(FOUND + min(k, rows_in_all), np.float64)
+    squares, best = smallest[:FOUND], smallest[FOUND:]  # of all found; the k smallest of them, the largest first
+    pool = np.empty((CELLS, 8), np.int64)  # level, key, x, y, rows from and to, postings from and to
+    view = view_of(index.extent, geographic, lon, lat)
     at_x = quantise_one(lon, view.west, index.extent[2])
     at_y = quantise_one(lat, view.south, index.extent[3])
     timed = lo > index.span[0] or hi < index.span[1]
-    order, heap = np.empty(2 * CELLS, np.float64), np.empty(2 * CELLS, np.int64)
-    pool = np.empty((2 * CELLS, 8), np.int64)  # level, key, x, y, rows from and to, postings from and to
-    some, place = np.empty(AT_ONCE, np.int64), np.empty((2, AT_ONCE), np.float64)
-    for c in range(asked[0]):
-        key, need, deny = plan.key[c], needed(index, plan, c), plan.deny[c]
+    for c in range(plan.key.shape[0]):
+        key, need, deny = plan.key[c], plan.lack[c], plan.deny[c]
         care = need | deny
         listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
-        leaf = leaf_size(index, asked, c, plan.length[c], k)
-        depth = start_depth(index, at_x, at_y, plan.length[c] if key >= 0 else rows_in_all, leaf)
-        start, alone = depth, True
-        put_cell(at_x, at_y, depth, pool[0])
+        length = plan.length[c] if key >= 0 else rows_in_all
+        leaf = leaf_size(k, key >= 0, length, plan.expected[c])
+        start = start_depth(index.directory, int(index.span[2]), int(index.span[3]), rows_in_all, at_x, at_y, length,
+                            leaf)
+        alone = True
+        put_cell(at_x, at_y, start, pool[0])
         order[0], heap[0] = 0.0, 0
         waiting, used = 1, 1
         while True:
@@ -266,10 +213,14 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                 alone = False
                 for depth in range(start, 0, -1):
                     size = np.int64(1) << (BITS - depth)
+                    if outside_bound(view, at_x & -size, at_y & -size, size) > h_most:
+                        break
                     for beside in range(1, 4):
                         x_cell, y_cell = at_x ^ (size * (beside & 1)), at_y ^ (size * (beside >> 1))
                         bound = cell_bound(view, x_cell & -size, y_cell & -size, size)
                         if bound <= h_most:
+                            if used == pool.shape[0]:
+                                pool, order, heap = with_more_room(pool, order, heap)
                             put_cell(x_cell, y_cell, depth, pool[used])
                             heap_push(order, heap, waiting, bound, used)
                             waiting += 1
@@ -290,19 +241,20 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                         row = np.int64(index.postings[j]) if key >= 0 else j
                         some[m] = row
                         m += int(care == ZERO or (index.bits[row] & care) == need)
-                    for i in range(m):
-                        place[0, i], place[1, i] = index.lon[some[i]], index.lat[some[i]]
                     p += AT_ONCE
+                    ahead = listed and known < k  # no place rules a row out yet, so its terms come first
+                    if ahead:
+                        m = keep_matching(index, plan, c, some, m)
                     for i in range(m):
-                        row, x, y = some[i], place[0, i], place[1, i]
-                        if known == k and lower_bound(geographic, lon, lat, view.cosine, x, y, x, y) > h_most:
+                        place_x[i], place_y[i] = index.lon[some[i]], index.lat[some[i]]
+                    squares_of(geographic, lon, lat, view.cosine, m, place_x, place_y, place_h)
+                    for i in range(m):
+                        row, h = some[i], place_h[i]
+                        if h > h_most or (timed and (index.ts[row] < lo or index.ts[row] > hi)):
                             continue
-                        if timed and (index.ts[row] < lo or index.ts[row] > hi):
+                        if listed and not ahead and not rest_holds(index, plan, c, row):
                             continue
-                        if listed and not rest_holds(index, plan, c, row):
-                            continue
-                        h = square(geographic, lon, lat, view.cosine, x, y)
-                        if h > h_most or (c > 0 and found_before(index, plan, c, row)):
+                        if c > 0 and found_before(index, plan, c, row):
                             continue
                         if n == out.shape[0]:
                             n = compact(out, squares, n, h_most)
@@ -317,7 +269,7 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                             if known == k:
                                 h_most = beyond(geographic, best[0])
                 continue
-            if used + CELLS > pool.shape[0]:
+            if used + 4 > pool.shape[0]:
                 pool, order, heap = with_more_room(pool, order, heap)
             size = np.int64(1) << (BITS - depth - 1)
             quarter = np.int64(1) << (2 * (BITS - depth - 1))
@@ -340,4 +292,6 @@ def nearest_rows(index: PostingsArrays, asked: I64, lon: float, lat: float, k: i
                         used += 1
                 end, q = begin, begin_p
     n = compact(out, squares, n, h_most)
-    return measured(index, geographic, lon, lat, out[:n], k), looked
+    if 2 * n > answer.shape[0]:
+        return n, looked
+    return measured(index.lon, index.lat, geographic, lon, lat, k, n, out, squares, answer), looked

@@ -86,11 +86,10 @@ def compact(rows: I64, squares: F64, n: int, most: float) -> int:
 
 
 @kernel
-def in_order(rows: I64, distance: I64, n: int) -> None:
-    """Insertion sort by distance, then row."""
-    for i in range(1, n):
-        row, mm, j = rows[i], distance[i], i
-        while j > 0 and (distance[j - 1] > mm or (distance[j - 1] == mm and rows[j - 1] > row)):
-            rows[j], distance[j] = rows[j - 1], distance[j - 1]
-            j -= 1
-        rows[j], distance[j] = row, mm
+def put_in_order(answer: I64, room: int, n: int, row: np.int64, mm: np.int64) -> None:
+    """Put a row and its distance, ``room`` behind it, to the n that are in order by distance, then row."""
+    i = n
+    while i > 0 and (answer[room + i - 1] > mm or (answer[room + i - 1] == mm and answer[i - 1] > row)):
+        answer[i], answer[room + i] = answer[i - 1], answer[room + i - 1]
+        i -= 1
+    answer[i], answer[room + i] = row, mm

@@ -1,0 +1,1 @@
+"""Distances of a nearest search."""
