@@ -80,7 +80,8 @@ def warm(partitioner: str = "grid") -> bool:
         searcher, log = Searcher(store), SearchLog(store)
         counted = [TopTermsQuery(region, 3) for region in (Box(0, 0, 0.15, 0.15), Circle(0, 0, 1e6))]
         counted.append(TopTermsQuery(everywhere, 100))  # more than an index knows at once
-        for query in (*queries[:-1], *counted):
+        two = NearestQuery("flood AND boat", (0.0, 0.0), 2)  # one word has a kernel of its own
+        for query in (*queries[:-1], two, *counted):
             log.count(query, searcher.answer(query)[0])
         log.flush()
     done.parent.mkdir(parents=True, exist_ok=True)
