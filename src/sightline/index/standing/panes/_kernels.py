@@ -83,10 +83,10 @@ def sum_runs(starts: I64, low: I64, high: I64, term: I32, count: I64, counter: I
         for run in range(starts[s], starts[s + 1]):
             for r in range(low[run], high[run]):
                 t = term[r]
-                if counter[t] == 0:
-                    out_term[n] = t
-                    n += 1
-                counter[t] += count[r]
+                seen = counter[t]
+                out_term[n] = t
+                n += seen == 0
+                counter[t] = seen + count[r]
         for r in range(before, n):
             out_count[r] = counter[out_term[r]]
             counter[out_term[r]] = 0
@@ -135,10 +135,10 @@ def pick_rows(slots: I64, offsets: I64, term: I32, count: I64, wanted: I32, out_
     n = 0
     for i in range(slots.shape[0]):
         for r in range(offsets[slots[i]], offsets[slots[i] + 1]):
+            # Which terms are wanted cannot be foretold: written anyway, counted if so.
             t = wanted[term[r]]
-            if t >= 0:
-                out_term[n], out_count[n] = t, count[r]
-                n += 1
+            out_term[n], out_count[n] = t, count[r]
+            n += t >= 0
         out_end[i] = n
     return n
 
