@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sightline.text._kernels import RowSink, gather_rows, remap_rows, renumber_rows
 from sightline.text.arrow_rows import frozen
 from sightline.text.dictionary import TermDictionary
+from sightline.text.postings._kernels import RowSink, gather_rows, remap_rows, renumber_rows
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from sightline.model._unicode14 import normalise, tables
 from sightline.model.text_config import TextConfig
-from sightline.text._kernels import DONE, WHOLE, CharTables, RowSink, Texts, classify, scan_rows
+from sightline.text._kernels import DONE, scan_rows
 from sightline.text.arrow_rows import byte_rows, frozen
+from sightline.text.cutting._kernels import BLOCK_BYTES, BLOCK_ROWS, WHOLE, CharTables, Texts, Words, classify
 from sightline.text.dictionary import TermDictionary, dictionary_of, hash_key, table_size
 from sightline.text.lookup._kernels import TermSink, fill_slots
+from sightline.text.postings._kernels import RowSink
 from sightline.text.term_batch import TermBatch, renumber, saturated
 
 U8 = npt.NDArray[np.uint8]
@@ -28,21 +30,14 @@ I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 T = TypeVar("T", bound=np.generic)
 _BETWEEN = "\U0010ffff"
-_FIRST_TERMS, _BYTES_PER_TERM = 4096, 64  # first size of the table: a new term every so many bytes
+# First sizes: a new term and a posting every so many bytes. Room that is not used is never made real.
+_FIRST_TERMS, _BYTES_PER_TERM, _BYTES_PER_POSTING = 4096, 16, 3
 
 
 @cache
 def char_tables() -> CharTables:
-    """The Unicode tables with their ASCII shortcut."""
-    unicode = tables()
-    ascii_map = np.zeros(256, np.uint8)
-    for code in range(128):
-        char = chr(code)
-        if char.isalnum() or char == "_":
-            ascii_map[code] = ord(char.lower())
-        elif char in "#@":
-            ascii_map[code] = 1
-    return CharTables(*unicode, frozen(ascii_map))
+    """The Unicode tables."""
+    return CharTables(*tables())
 
 
 def tokenise(
@@ -94,49 +89,57 @@ def normalise_many(texts: list[str]) -> list[str]:
 def _scan(source: Texts, key: tuple[np.uint64, np.uint64]) -> tuple[RowSink, TermSink]:
     """Run the kernel, growing what is full."""
     count = source.kinds.size
-    longest = max(_longest(source.offsets), _longest(source.whole_offsets))
     total = int(source.offsets[-1] - source.offsets[0]) + source.whole_data.size
+    block = max(_longest(source.offsets), _longest(source.whole_offsets), min(BLOCK_BYTES, total))
     expected = max(_FIRST_TERMS, total // _BYTES_PER_TERM)
-    terms = expected + longest
+    terms = expected + block
     sink = TermSink(
-        np.empty(terms, np.int64), np.zeros(terms + 1, np.int64), np.empty(8 * expected + 3 * longest, np.uint8),
+        np.empty(terms, np.int64), np.zeros(terms + 1, np.int64), np.empty(8 * expected + 3 * block + 8, np.uint8),
         np.full(table_size(terms), -1, np.int32), np.zeros(1, np.int64),
     )  # fmt: skip
-    nnz = total // 6 + longest
+    nnz = total // _BYTES_PER_POSTING + block
     rows = RowSink(
         np.zeros(count + 1, np.int64), np.empty(nnz, np.int32), np.empty(nnz, np.int32),
         np.zeros(count, np.int32), np.empty(0, np.int64),
     )  # fmt: skip
-    heads = np.empty((terms, 4), np.uint64)
-    run, spans, state = np.empty(2 * longest, np.uint8), np.empty(3 * longest, np.int64), np.zeros(3, np.int64)
-    while scan_rows(char_tables(), source, sink, heads, rows, run, spans, state, key) != DONE:
-        rows, sink, heads = _grown(rows, sink, heads, int(state[1]), longest)
+    heads, words, state = np.empty((terms, 2), np.uint64), _words(block), np.zeros(3, np.int64)
+    while scan_rows(char_tables(), source, sink, heads, rows, words, state, key) != DONE:
+        rows, sink, heads = _grown(rows, sink, heads, int(state[1]), block)
     used = int(state[1])
     return rows._replace(ids=rows.ids[:used].copy(), counts=rows.counts[:used].copy()), sink
+
+
+def _words(size: int) -> Words:
+    """Room for the words of rows of so many bytes."""
+    masks = size // 64 + 1
+    flags = np.empty(masks, (np.uint64, 8))
+    return Words(
+        np.empty(2 * size + 8, np.uint8), flags.view(np.uint8).ravel(), flags.ravel(), np.empty(masks, np.uint64),
+        np.empty(BLOCK_ROWS, np.int64), np.empty(size + 1, np.int64), np.empty(size + 1, np.int64),
+        np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(size, np.int64),
+    )  # fmt: skip
 
 
 def _longest(offsets: I64) -> int:
     return int(np.diff(offsets).max(initial=0))
 
 
-def _grown(
-    rows: RowSink, sink: TermSink, heads: U64, postings: int, longest: int
-) -> tuple[RowSink, TermSink, U64]:
-    """Buffers with room for at least one more row; what has room already is kept."""
-    if postings + longest > rows.ids.size:
-        wanted = 2 * rows.ids.size + longest
+def _grown(rows: RowSink, sink: TermSink, heads: U64, postings: int, block: int) -> tuple[RowSink, TermSink, U64]:
+    """Buffers with room for at least one more block; what has room already is kept."""
+    if postings + block > rows.ids.size:
+        wanted = 2 * rows.ids.size + block
         rows = rows._replace(ids=_resized(rows.ids, wanted, 0), counts=_resized(rows.counts, wanted, 0))
     terms = int(sink.size[0])
     used = int(sink.offsets[terms])
-    if terms + longest > sink.hashes.size:
-        wanted = 2 * sink.hashes.size + longest
+    if terms + block > sink.hashes.size:
+        wanted = 2 * sink.hashes.size + block
         hashes, offsets = _resized(sink.hashes, wanted, 0), _resized(sink.offsets, wanted + 1, 0)
         slots = np.full(table_size(wanted), -1, np.int32)
         fill_slots(frozen(hashes[:terms]), slots)
         sink = sink._replace(hashes=hashes, offsets=offsets, slots=slots)
-        heads = np.concatenate((heads, np.empty((wanted - len(heads), 4), np.uint64)))
-    if used + 3 * longest > sink.data.size:
-        sink = sink._replace(data=_resized(sink.data, 2 * sink.data.size + 3 * longest, 0))
+        heads = np.concatenate((heads, np.empty((wanted - len(heads), 2), np.uint64)))
+    if used + 3 * block + 8 > sink.data.size:
+        sink = sink._replace(data=_resized(sink.data, 2 * sink.data.size + 3 * block, 0))
     return rows, sink, heads
 
 

@@ -30,10 +30,32 @@ class TermSink(NamedTuple):
 
 
 @kernel
+def load8(data: U8, at: int | np.int64) -> np.uint64:
+    """Eight bytes as one number, the first byte lowest: one instruction, as unsigned indexes are not checked."""
+    first = np.uint64(at)
+    out = np.uint64(0)
+    for i in range(8):
+        out |= np.uint64(data[first + np.uint64(i)]) << np.uint64(8 * i)
+    return out
+
+
+@kernel
+def store8(data: U8, at: int | np.int64, value: np.uint64) -> None:
+    """The reverse of `load8`, as cheap."""
+    first = np.uint64(at)
+    for i in range(8):
+        data[first + np.uint64(i)] = np.uint8((value >> np.uint64(8 * i)) & np.uint64(255))
+
+
+@kernel
 def chunk(data: U8, start: int, end: int) -> np.uint64:
     """Up to eight bytes from ``start`` on as one number, the first byte lowest."""
+    length = end - start
+    if length > 0 and start + 8 <= data.size:
+        spare = np.uint64(8 * max(8 - length, 0))
+        return load8(data, start) << spare >> spare
     out = np.uint64(0)
-    for i in range(min(8, end - start)):
+    for i in range(min(8, length)):
         out |= np.uint64(data[start + i]) << np.uint64(8 * i)
     return out
 
@@ -61,7 +83,7 @@ def hash_rows(data: U8, offsets: I64, seed: np.uint64, mask: np.uint64, out: I64
 
 
 @kernel
-def same(data: U8, start: int, end: int, other: U8, other_start: int, other_end: int) -> bool:
+def same(data: U8, start: int | np.int64, end: int | np.int64, other: U8, other_start: int, other_end: int) -> bool:
     if end - start != other_end - other_start:
         return False
     for i in range(end - start):

@@ -1,0 +1,1 @@
+"""Rows of postings: renumbered, gathered, put in order."""
