@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.jit import kernel
-from sightline.text.utf8._kernels import decode, encode
+from sightline.text.utf8._kernels import ASCII_ROWS, decode, encode, is_ascii
 
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
@@ -71,10 +71,9 @@ def classify(tables: CharTables, data: U8, offsets: I64, kinds: U8) -> None:
     """
     for row in range(offsets.size - 1):
         start, end = offsets[row], offsets[row + 1]
-        high = np.uint8(0)
-        for i in range(start, end):
-            high |= data[i]
-        if high < 0x80:
+        if row % ASCII_ROWS == 0:
+            plain = is_ascii(data[start : offsets[min(row + ASCII_ROWS, offsets.size - 1)]])
+        if plain or is_ascii(data[start:end]):
             kinds[row] = ASCII
             continue
         kinds[row] = QUICK_ROW

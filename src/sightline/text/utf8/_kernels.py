@@ -10,6 +10,8 @@ from sightline.jit import kernel
 U8 = npt.NDArray[np.uint8]
 I64 = npt.NDArray[np.int64]
 
+ASCII_ROWS = 16  # neighbours of which one look tells whether they are all ASCII, as most are
+
 
 @kernel
 def decode(data: U8, i: int) -> tuple[np.int64, int]:
@@ -52,9 +54,23 @@ def encode(code: int | np.int64, out: U8, at: int) -> int:
 
 
 @kernel
+def is_ascii(data: U8) -> bool:
+    """Whether no byte is above 127; bytes that stay bytes are compared 32 at a time."""
+    high = np.uint8(0)
+    for i in range(data.size):
+        high = np.uint8(high | data[i])
+    return bool(high < 0x80)
+
+
+@kernel
 def mark_utf8(data: U8, offsets: I64, out: npt.NDArray[np.bool_]) -> None:
     """Which rows are valid UTF-8 (Unicode 14, table 3-7: no overlong forms, no surrogates, at most U+10FFFF)."""
     for row in range(offsets.size - 1):
+        if row % ASCII_ROWS == 0:
+            plain = is_ascii(data[offsets[row] : offsets[min(row + ASCII_ROWS, offsets.size - 1)]])
+        if plain:
+            out[row] = True
+            continue
         i, end = offsets[row], offsets[row + 1]
         good = True
         while i < end and good:
