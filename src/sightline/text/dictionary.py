@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.text.arrow_rows import byte_rows, frozen
-from sightline.text.lookup._kernels import TermSink, fill_slots, find_terms, hash_rows, intern_terms
+from sightline.text.lookup._kernels import TermSink, fill_slots, find_terms, hash_rows, intern_terms, take_terms
 
 U8 = npt.NDArray[np.uint8]
 I32 = npt.NDArray[np.int32]
@@ -70,6 +70,11 @@ class TermDictionary:
             object.__setattr__(self, "table", frozen(slots))
         return self.table
 
+    @property
+    def _arrays(self) -> tuple[I64, I64, U8]:
+        """As kernels take it."""
+        return self.hashes, self.offsets, self.data
+
     @classmethod
     def empty(cls) -> TermDictionary:
         """No terms."""
@@ -105,7 +110,7 @@ class TermDictionary:
     def lookup(self, other: TermDictionary) -> I32:
         """This dictionary's number of each of another's terms (same seed and hash bits), -1 where absent."""
         out = np.empty(len(other), np.int32)
-        find_terms(self.hashes, self.offsets, self.data, self.slots, (other.hashes, other.offsets, other.data), out)
+        find_terms(*self._arrays, self.slots, other._arrays, out)
         return out
 
     def lookup_strings(self, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> I32:
@@ -115,10 +120,11 @@ class TermDictionary:
     def take(self, terms: npt.NDArray[np.integer[Any]]) -> TermDictionary:
         """The given terms, in that order."""
         terms = np.asarray(terms, np.int64)
-        lengths = (self.offsets[1:] - self.offsets[:-1])[terms]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        source = np.repeat(self.offsets[:-1][terms] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return TermDictionary(self.hashes[terms], offsets, self.data[source])
+        offsets = np.zeros(terms.size + 1, np.int64)
+        np.cumsum(self.offsets[1:][terms] - self.offsets[:-1][terms], out=offsets[1:])
+        hashes, data = np.empty(terms.size, np.int64), np.empty(offsets[-1], np.uint8)
+        take_terms(self._arrays, frozen(terms), hashes, offsets, data)
+        return TermDictionary(hashes, offsets, data)
 
     @staticmethod
     def merge(dictionaries: Sequence[TermDictionary]) -> tuple[TermDictionary, list[I32]]:
@@ -130,8 +136,11 @@ class TermDictionary:
         sink = TermSink(np.empty(terms, np.int64), np.zeros(terms + 1, np.int64), data, slots, size)
         remaps = []
         for one in dictionaries:
+            if size[0] == 0:
+                remaps.append(_first_terms(sink, one))
+                continue
             remap = np.empty(len(one), np.int32)
-            intern_terms(sink, one.hashes, one.offsets, one.data, remap)
+            intern_terms(sink, *one._arrays, remap)
             remaps.append(remap)
         return dictionary_of(sink), remaps
 
@@ -144,6 +153,15 @@ class TermDictionary:
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> TermDictionary:
         """Read the form of :meth:`to_arrays`; nothing is copied."""
         return cls(*(arrays[prefix + name] for name in ("hashes", "offsets", "data", "slots")))
+
+
+def _first_terms(sink: TermSink, first: TermDictionary) -> I32:
+    """Enter a dictionary into an empty one as it is: nothing has to be looked up."""
+    terms, used = len(first), int(first.offsets[-1])
+    sink.hashes[:terms], sink.offsets[: terms + 1], sink.data[:used] = first.hashes, first.offsets, first.data
+    fill_slots(first.hashes, sink.slots)
+    sink.size[0] = terms
+    return np.arange(terms, dtype=np.int32)
 
 
 def dictionary_of(sink: TermSink) -> TermDictionary:

@@ -68,7 +68,8 @@ class TermBatch:
         words = np.concatenate([np.zeros(0, np.int32), *(batch.words for batch in batches)])
         offsets = [np.zeros(1, np.int64)]
         for batch, remap, (start, end) in zip(batches, remaps, pairwise(ends.tolist()), strict=True):
-            remap_rows(frozen(batch.offsets), frozen(remap), ids[start:end], counts[start:end])
+            if start > 0:  # the first batch has its own numbers
+                remap_rows(frozen(batch.offsets), frozen(remap), ids[start:end], counts[start:end])
             offsets.append(batch.offsets[1:] + start)
         return TermBatch(np.concatenate(offsets), ids, counts, words, dictionary)
 

@@ -16,6 +16,8 @@ U8 = npt.NDArray[np.uint8]
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
+Arrays = tuple[I64, I64, U8]  # hashes, offsets and data of a dictionary
+
 _MODULO = 0xFFFFFFFFFFFFFFFF  # compiled, this is the type of a product: nothing is left of it
 
 
@@ -93,6 +95,27 @@ def same(data: U8, start: int | np.int64, end: int | np.int64, other: U8, other_
 
 
 @kernel
+def copy_term(data: U8, start: int, end: int, out: U8, at: int | np.int64) -> None:
+    """Bytes of a term to ``out[at:]``; the eight bytes after them may change too."""
+    for i in range(0, end - start, 8):
+        if at + i + 8 <= out.size:
+            store8(out, at + i, chunk(data, start + i, end))
+            continue
+        for j in range(i, end - start):
+            out[at + j] = data[start + j]
+
+
+@kernel
+def take_terms(dictionary: Arrays, terms: I64, out_hashes: I64, out_offsets: I64, out: U8) -> None:
+    """Copy some terms, in the given order; ``out_offsets`` is there already."""
+    hashes, offsets, data = dictionary
+    for i in range(terms.size):
+        out_hashes[i] = hashes[terms[i]]
+    for i in range(terms.size):
+        copy_term(data, offsets[terms[i]], offsets[terms[i] + 1], out, out_offsets[i])
+
+
+@kernel
 def fill_slots(hashes: I64, slots: I32) -> None:
     """Enter terms 0.. into an empty table (all -1) of a power-of-two size above their number."""
     mask = slots.size - 1
@@ -119,7 +142,7 @@ def find(
 
 
 @kernel
-def find_terms(hashes: I64, offsets: I64, data: U8, slots: I32, wanted: tuple[I64, I64, U8], out: I32) -> None:
+def find_terms(hashes: I64, offsets: I64, data: U8, slots: I32, wanted: Arrays, out: I32) -> None:
     """Term number of each wanted (hashes, offsets, data) row, -1 where absent."""
     wanted_hashes, wanted_offsets, wanted_data = wanted
     for i in range(wanted_hashes.size):
@@ -137,8 +160,7 @@ def intern_terms(sink: TermSink, hashes: I64, offsets: I64, data: U8, out: I32) 
         if term < 0:
             term = size[0]
             tail = own_offsets[term]
-            for j in range(end - start):
-                own_data[tail + j] = data[start + j]
+            copy_term(data, start, end, own_data, tail)
             own_hashes[term] = hashes[i]
             own_offsets[term + 1] = tail + end - start
             slots[slot] = term

@@ -81,9 +81,9 @@ def gather_rows(
     for i in range(rows.size):
         first, at = offsets[rows[i]], ends[i]
         for j in range(ends[i + 1] - at):
-            term = ids[first + j]
-            number[term] = 0
-            new_ids[at + j], new_counts[at + j] = term, counts[first + j]
+            new_ids[at + j], new_counts[at + j] = ids[first + j], counts[first + j]
+    for i in range(new_ids.size):
+        number[new_ids[i]] = 0
     known = 0
     for term in range(number.size):
         if number[term] == 0:
@@ -96,11 +96,12 @@ def gather_rows(
 @kernel
 def remap_rows(offsets: I64, remap: I32, ids: I32, counts: U16) -> None:
     """Give the postings of rows other, distinct numbers, in place, and put each row in order again."""
+    for i in range(offsets[0], offsets[-1]):
+        ids[i] = remap[ids[i]]
     for row in range(offsets.size - 1):
         start, end = offsets[row], offsets[row + 1]
         ascending = True
-        for i in range(start, end):
-            ids[i] = remap[ids[i]]
-            ascending &= i == start or ids[i - 1] < ids[i]
+        for i in range(start + 1, end):
+            ascending &= ids[i - 1] < ids[i]
         if not ascending:
             sort_row(ids, counts, start, end)
