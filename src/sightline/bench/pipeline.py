@@ -1,11 +1,12 @@
 """End to end against the empty job: objects per second from files to committed segments and matches.
 
-The same rows go through both, as micro-batches of a file stream, in one session. A first pass over three files is not
-counted: it compiles what the JVM compiles, fills the k nearest, and gives the loads by which the leaves are dealt anew
-(`rebalance`). Then each round streams all files once through the pipeline and once through the empty job, with instants
-that go on where the round before ended; the first micro-batch of a stream is not counted (stream start-up), and the
-figure is the median over the rounds. Instants are in the files, not computed: an expression with another constant in
-every round would make the JVM compile the scan anew. Posts and range queries are those of `bench crq`.
+The same rows go through both, as micro-batches of a file stream, in one session. A first pass over all files is not
+counted: the JVM compiles for about a minute, the k nearest are filled, and there are loads by which the leaves are
+dealt anew (`rebalance`). Then each round streams all files once through the pipeline and once through the empty job,
+with instants that go on where the round before ended; the first micro-batch of a stream is not counted (stream
+start-up), and the figure is the median over the rounds. Instants are in the files, not computed: an expression with
+another constant in every round would make the JVM compile the scan anew. Posts and range queries are those of
+`bench crq`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from sightline.stages.batch import BatchReport
 AREA = 0.0001  # of the space: 0.01 %
 TOP_TERMS_AREA = (0.0001, 0.01)
 POSTS_PER_S = 1000  # of event time
-WARM_UP = 3  # micro-batches before the first round
 SOURCE_ROWS = 200_000  # posts that subscriptions are made from, at least
 
 
@@ -68,7 +68,7 @@ def run(
             for table in tables:
                 engine.subscribe_many(table)
             registered = time.perf_counter() - began
-            _ours(engine, files_stream(engine.spark, files[0]), "warm-up", WARM_UP, [])
+            _ours(engine, files_stream(engine.spark, files[0]), "warm-up", batches + 1, [])
             engine.rebalance()
             before = engine.counters()
             for number in range(rounds):
@@ -79,8 +79,7 @@ def run(
         counted = {name: after[name] - before.get(name, 0) for name in after}
         speed, floor = statistics.median(ours), statistics.median(empty)
         phases = {
-            name: round(statistics.median(report.seconds[name] for report in reports), 4)
-            for name in reports[0].seconds
+            name: round(statistics.median(report.seconds[name] for report in reports), 4) for name in reports[0].seconds
         }
         routing = statistics.median(report.routing_s for report in reports)
         return {
@@ -142,7 +141,7 @@ def _write_posts(folders: list[Path], rows: int, count: int, seed: int) -> None:
     for folder in folders:
         folder.mkdir()
         table = table.set_column(column, "ts", pa.array(ts).cast(table.schema.field("ts").type))
-        for number in range(count if folder != folders[0] else WARM_UP):
+        for number in range(count):
             path = folder / f"{number:04d}.parquet"
             # Several row groups, so that the scan of one file is divided among the cores.
             pq.write_table(table.slice(number * rows, rows), path, row_group_size=max(1, rows // 8))
