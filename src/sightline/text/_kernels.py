@@ -134,21 +134,17 @@ def scan_rows(
         i = 0
         for place in range(stop - row):
             first = i
-            ascending = True
             while starts[i] < row_ends[place]:
-                ascending &= i == first or found[i - 1] < found[i]
                 i += 1
-            if not ascending:
-                _sort(found, first, i)
-            occurrences = 0
+            _sort(found, first, i)
+            occurrences = times = 0
             latest = np.int64(-1)
             for j in range(first, i):
                 term, word = found[j] >> 1, found[j] & 1
-                if term != latest:
-                    ids[total], counts[total] = term, 0
-                    total += 1
-                    latest = term
-                counts[total - 1] += word
+                total += np.int64(term != latest)
+                times = word + (times if term == latest else 0)
+                ids[total - 1], counts[total - 1] = term, times
+                latest = term
                 occurrences += word
             row_words[row + place] = occurrences
             row_offsets[row + place + 1] = total

@@ -22,7 +22,7 @@ _WORD, _MARK, _IDEOGRAPH, _QUICK = 1, 2, 4, 16
 SIGNS = _HASH, _AT = ord("#"), ord("@")
 #: Rows that are cut before their words are looked up.
 BLOCK_BYTES, BLOCK_ROWS = 4096, 256
-_ONE = np.uint64(1)
+_ONE, _ANY_SIGN = np.uint64(1), np.uint64(0x0202020202020202)
 # Modulo 67, a prime, the powers of two below 2^64 are distinct.
 _POWERS = np.uint64(67)
 _BIT = np.zeros(67, np.int64)
@@ -142,11 +142,13 @@ def _cut_ascii(data: U8, offsets: I64, row: int, stop: int, words: Words, at: in
     begun = ended = found
     word_before = sign_before = tagged = np.uint64(0)
     for i in range(masks):
-        word = sign = np.uint64(0)
+        word = sign = any_flag = np.uint64(0)
         for j in range(8):
-            eight = flags8[8 * i + j]
-            word |= _packed(eight) << np.uint64(8 * j)
-            sign |= _packed(eight >> _ONE) << np.uint64(8 * j)
+            any_flag |= flags8[8 * i + j]
+            word |= _packed(flags8[8 * i + j]) << np.uint64(8 * j)
+        if any_flag & _ANY_SIGN:
+            for j in range(8):
+                sign |= _packed(flags8[8 * i + j] >> _ONE) << np.uint64(8 * j)
         before = word << _ONE | word_before
         start = word & (~before | marks[i])
         end = before & (~word | marks[i])
