@@ -20,12 +20,14 @@ from sightline.index.standing.pyramid._kernels import (
     cell_code,
     fine_cell,
     own_level,
+    pair_home,
     pair_key,
     pair_slot,
 )
 from sightline.jit import kernel
 
 WILDCARD = 0
+AHEAD = 32  # keys whose lines of the table are fetched before one is searched, so that the cache misses overlap
 MOST_CELLS = 4  # copies of a piece; with 2 a mixed load of 50 k looked at 2.2 times the entries
 
 
@@ -54,37 +56,58 @@ def delta_copies(conj_query: I32, piece_offsets: I64, piece_box: F64, grid: F64)
 
 
 @kernel
+def fetch(slots: I64, keys: I64, n: int, seen: I64) -> None:
+    """Read where the search for each of n keys begins; no branch depends on what is there."""
+    for i in range(n):
+        seen[i] = slots[pair_home(slots.shape[0] - 1, keys[i] >> TERM_BITS, keys[i] & ((1 << TERM_BITS) - 1)), 0]
+
+
+@kernel
+def chain(slots: I64, entries: I32, keys: I64, seen: I64, first: int, end: int) -> int:
+    """Chain the entries ``first:end`` under their keys; returns how many keys are new."""
+    fresh = 0
+    fetch(slots, keys, end - first, seen)
+    for e in range(first, end):
+        key = keys[e - first]
+        slot = pair_slot(slots, key >> TERM_BITS, key & ((1 << TERM_BITS) - 1))
+        if slots[slot, 0] < 0:
+            slots[slot, 0], slots[slot, 1] = key, -1
+            fresh += 1
+        entries[e, 4] = slots[slot, 1]
+        slots[slot, 1] = e
+    return fresh
+
+
+@kernel
 def delta_insert(delta: DeltaArrays, used: I64, conj_query: I32, piece_offsets: I64, piece_box: F64, terms: I32,
                  verify: I32, shared: U8, first_query: int) -> None:
     """Chain the entries of a block; there is room. ``used`` counts entries and keys."""
-    e, keys = used[0], used[1]
+    e, in_all = used[0], used[1]
+    grid, levels, slots, boxes, entries = delta.grid, delta.levels, delta.slots, delta.boxes, delta.entries
+    first, keys, seen = e, np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64)
     for c in range(conj_query.shape[0]):
         row = conj_query[c]
         q = row + first_query
         term = terms[c, 0]
         for p in range(piece_offsets[row], piece_offsets[row + 1]):
-            x1, x2, y1, y2 = box_cells(piece_box[p], delta.grid)
+            x1, x2, y1, y2 = box_cells(piece_box[p], grid)
             level = own_level(x1, x2, y1, y2, MOST_CELLS)
             shift = STEP * (DEEPEST - level)
-            delta.levels[term] |= np.uint8(1 << level)
+            levels[term] |= np.uint8(1 << level)
             for y in range(y1 >> shift, (y2 >> shift) + 1):
                 for x in range(x1 >> shift, (x2 >> shift) + 1):
-                    cell = cell_code(level, x << shift, y << shift)
-                    slot = pair_slot(delta.slots, cell, term)
-                    if delta.slots[slot, 0] < 0:
-                        delta.slots[slot, 0] = pair_key(cell, term)
-                        delta.slots[slot, 1] = -1
-                        keys += 1
+                    if e - first == AHEAD:
+                        in_all += chain(slots, entries, keys, seen, first, e)
+                        first = e
+                    keys[e - first] = pair_key(cell_code(level, x << shift, y << shift), term)
                     for j in range(4):
-                        delta.boxes[e, j] = piece_box[p, j]
-                    delta.entries[e, 0], delta.entries[e, 1] = terms[c, 1], terms[c, 2]
-                    delta.entries[e, 2] = verify[c]
+                        boxes[e, j] = piece_box[p, j]
+                    entries[e, 0], entries[e, 1], entries[e, 2] = terms[c, 1], terms[c, 2], verify[c]
                     # A negative query asks for the duplicate check.
-                    delta.entries[e, 3] = -q - 1 if shared[row] else q
-                    delta.entries[e, 4] = delta.slots[slot, 1]
-                    delta.slots[slot, 1] = e
+                    entries[e, 3] = -q - 1 if shared[row] else q
                     e += 1
-    used[0], used[1] = e, keys
+    in_all += chain(slots, entries, keys, seen, first, e)
+    used[0], used[1] = e, in_all
 
 
 @kernel

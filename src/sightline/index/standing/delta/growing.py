@@ -28,20 +28,21 @@ class GrowingArray(Generic[Item]):
         """The rows so far; a view that the next change may leave behind."""
         return self._room[: self._size]
 
-    def lengthen(self, by: int, fill: int = 0) -> npt.NDArray[Item]:
-        """Add rows of ``fill``; returns all rows, to be written to."""
+    def lengthen(self, by: int, fill: int | None = 0) -> npt.NDArray[Item]:
+        """Add rows of ``fill``, or of anything where the caller writes them all; returns all rows, to be written to."""
         size = self._size + by
         if size > self._room.shape[0] or not self._room.flags.writeable:
             room = np.empty((max(size, 2 * self._room.shape[0]), *self._room.shape[1:]), self._room.dtype)
             room[: self._size] = self.rows
             self._room = room
-        self._room[self._size : size] = fill
+        if fill is not None:
+            self._room[self._size : size] = fill
         self._size = size
         return self.rows
 
     def extend(self, values: npt.NDArray[Any]) -> None:
         """Add rows."""
-        rows = self.lengthen(len(values))
+        rows = self.lengthen(len(values), None)
         rows[len(rows) - len(values) :] = values
 
 

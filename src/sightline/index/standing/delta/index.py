@@ -178,7 +178,7 @@ class DeltaIndex:
         self._reserve(int(self._used[1]) + copies)
         conjuncts = np.bincount(block.conj_query, minlength=len(block))
         shared = (conjuncts * np.diff(pieces) > 1).astype(np.uint8)
-        boxes, entries = self._boxes.lengthen(copies), self._entries.lengthen(copies)
+        boxes, entries = self._boxes.lengthen(copies, None), self._entries.lengthen(copies, None)
         delta = DeltaArrays(self._grid, self._levels.rows, self._slots, boxes, entries, self._alive.rows)
         _kernels.delta_insert(delta, self._used, conj_query, pieces, box, terms, frozen(verify, np.int32),
                               frozen(shared, np.uint8), first)

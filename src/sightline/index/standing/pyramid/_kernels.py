@@ -61,14 +61,20 @@ def level_of(cell: int) -> int:
 
 
 @kernel
+def pair_home(mask: int, cell: int, term: int) -> np.int64:
+    """The row of a table of ``mask + 1`` where the search for (cell, term) begins."""
+    # Products of 31-bit halves: nothing leaves int64, so plain Python computes the same.
+    h = (np.int64(cell) * 0x2545F491) ^ (np.int64(term) * 0x5BD1E995)
+    h = ((h ^ (h >> 31)) & 0x7FFFFFFF) * 0x27D4EB2F
+    return np.int64((h ^ (h >> 31)) & mask)
+
+
+@kernel
 def pair_slot(slots: I64, cell: int, term: int) -> int:
     """Row of the table that holds (cell, term), or the empty one (key -1) where it would stand."""
     mask = slots.shape[0] - 1
     key = (np.int64(cell) << TERM_BITS) | np.int64(term)
-    # Products of 31-bit halves: nothing leaves int64, so plain Python computes the same.
-    h = (np.int64(cell) * 0x2545F491) ^ (np.int64(term) * 0x5BD1E995)
-    h = ((h ^ (h >> 31)) & 0x7FFFFFFF) * 0x27D4EB2F
-    slot = (h ^ (h >> 31)) & mask
+    slot = pair_home(mask, cell, term)
     while slots[slot, 0] != key and slots[slot, 0] >= 0:
         slot = (slot + 1) & mask
     return int(slot)
