@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +72,8 @@ def indexed(objects: ObjectColumns) -> Indexed:
     PROGRESS.info("indexing %s posts", f"{len(objects):,}")
     keys = curve_keys(objects.lon, objects.lat, GEOGRAPHIC_BOUNDS)
     sort_s = min(seconds(lambda: np.sort(keys)) for _ in range(3))
-    kind, made = object_index(), {}
+    kind = object_index()
+    made: dict[str, Any] = {}
     few = np.arange(min(64, len(objects)))
     kind.build(ObjectColumns(objects.lon[few], objects.lat[few], objects.ts[few], objects.terms.take(few)),
                GEOGRAPHIC_BOUNDS)  # fmt: skip
