@@ -192,8 +192,8 @@ def test_a_mapped_index_uses_the_same_machine_code(tmp_path: Path) -> None:
         for k in (1, 500):
             segment.index.top_terms(pieces(box, Space()), *EVER, box, Space(), k)
         segment.index.counts_of(np.arange(80, 90), pieces(box, Space()), *EVER, box, Space())
-    for kernel in (_kernels.range_rows, nearest.nearest_of_term, nearest.nearest_rows, nearest.search,
-                   counting.top_terms, counting.posting_counts, building.distribute, building.settle):
+    for kernel in (_kernels.range_rows, nearest.nearest_of_term, nearest.nearest_rows, counting.top_terms,
+                   counting.posting_counts, building.distribute, building.settle):
         assert len(getattr(kernel, "signatures", [0])) == 1
 
 
