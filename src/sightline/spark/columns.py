@@ -69,10 +69,10 @@ def canonical(frame: DataFrame, columns: Mapping[str, str] | None, *, untyped: b
 
 def _is_canonical(types: Mapping[str, T.DataType]) -> bool:
     """Whether nothing has to be renamed, cast or put in order: a projection less to plan in every micro-batch."""
-    kinds = {"id": T.StringType, "lon": T.DoubleType, "lat": T.DoubleType, "ts": INSTANTS, "text": T.StringType}
-    first = tuple(types)[: len(REQUIRED)]
-    right = first == REQUIRED and all(isinstance(types[name], kind) for name, kind in kinds.items())
-    return right and not {GEOMETRY, CORRUPT} & set(types)
+    if tuple(types)[: len(REQUIRED)] != REQUIRED or {GEOMETRY, CORRUPT} & set(types):
+        return False
+    strings = all(isinstance(types[name], T.StringType) for name in ("id", "text"))
+    return strings and isinstance(types["ts"], INSTANTS) and types["lon"] == types["lat"] == T.DoubleType()
 
 
 def _geometry(names: dict[str, str], types: dict[str, T.DataType]) -> str | None:
