@@ -126,7 +126,7 @@ def note_near(first: int, last: int, ball: F32, x: float, y: float, z: float, sl
 def known_terms(i: int, batch: Batch, has: I32) -> int:
     """Write those terms of object ``i`` to ``has`` that a query has; returns their number.
 
-    Three of four terms are nobody's, in no order: a loop without a branch takes half the time.
+    Three of four terms are nobody's, in no order that a branch could foretell.
     """
     m = 0
     for j in range(batch.offsets[i], batch.offsets[i + 1]):
