@@ -2,6 +2,9 @@
 
 Measured here: a small fsync costs about 20 ms, one of 40 MB 60-250 ms. So every writer has a ``durable``
 switch, a data file is synced once, and its folder is synced once per commit rather than once per file.
+Large buffers are written in pieces of 1 MB: for a call of 2 MB and more Linux keeps the file in pages of 2 MB where it
+can, and on a virtual machine that gives such pages back to its host when they are free, every one of them costs 3 to
+8 ms to get again. Measured: 64 MB in one call 17 to 270 ms, in pieces of 64 KB to 1.5 MB 17 to 23 ms.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from sightline.model.errors import StoreFull
 
 TEMPORARY = ".tmp-"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_PIECE = 1 << 20  # bytes per call
 
 
 @contextlib.contextmanager
@@ -109,12 +113,12 @@ def sync_folder(path: Path, *, durable: bool = True) -> None:
 
 
 def _write_all(fd: int, buffer: bytes | memoryview) -> int:
-    """Write a whole buffer; the system may take it in several pieces (and takes at most 2 GB at once)."""
+    """Write a whole buffer, piece by piece; the system may take less than it is given."""
     view = memoryview(buffer)
     view = view if view.format == "B" and view.ndim == 1 else view.cast("B")
     done = 0
     while done < view.nbytes:
-        done += os.write(fd, view[done:])
+        done += os.write(fd, view[done : done + _PIECE])
     return view.nbytes
 
 
