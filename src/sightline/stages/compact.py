@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sightline.index.objects.segment import Segment, merge_segments
+from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.mapped import FILES
 from sightline.stages.marks import passed_us
@@ -55,8 +56,12 @@ class Compaction:
     def _groups(self, min_files: int) -> list[list[FileEntry]]:
         snapshot = self._store.commits.snapshot()
         entries = {kind: snapshot.entries(kind) for kind in (*KINDS, "segment")}
-        sizes = Counter((entry.kind, entry.stack) for group in entries.values() for entry in group)
         groups = []
+        past = _closed(entries[PANES], snapshot)
+        if past and len(entries[PANES]) >= min_files:
+            groups.append(past)
+            entries[PANES] = [entry for entry in entries[PANES] if entry not in past]
+        sizes = Counter((entry.kind, entry.stack) for group in entries.values() for entry in group)
         for kind, group in entries.items():
             high = [entry for entry in group if sizes[kind, entry.stack] >= min_files]
             groups += pick_merge(high, 1, SEGMENT_MAX_ROWS if kind == "segment" else RESULT_MAX_ROWS)
@@ -121,6 +126,8 @@ class Compaction:
     def _merge_panes(self, group: list[FileEntry]) -> FileEntry | None:
         """Equal (table, pane, term) summed; panes without an open window, and of dropped ones, left out."""
         snapshot = self._store.commits.snapshot()
+        if len(_closed(group, snapshot)) == len(group):
+            return None
         self._book.refresh()
         # A batch that has begun runs again under its plan, with what stood then.
         stood = [self._book.live(plan.control) for plan in self._store.plans.open_plans()]
@@ -136,3 +143,12 @@ class Compaction:
         if kept is None:
             return None
         return write_tables(Target(self._store.path, self._store.durable), *kept, group[-1].version)
+
+
+def _closed(panes: list[FileEntry], snapshot: Snapshot) -> list[FileEntry]:
+    """Files of pane counts whose last window ends before every mark: reported or dropped, so they need not be read.
+
+    With short windows these are most of a stack: at 10 minutes and batches of 200 s, 60 of 66 files.
+    """
+    least = min((mark for _, mark in snapshot.marks), default=MIN_US)
+    return [entry for entry in panes if entry.meta.get("last_us", MAX_US) < least]
