@@ -22,6 +22,7 @@ from sightline.stages.maintain import Maintenance
 from sightline.stages.sample import Sample, objects_in, sampled_objects
 from sightline.stages.search_log import SearchLog
 from sightline.stages.tables import Target
+from sightline.stages.tallies import tally, tally_text
 from sightline.store.array_file import ArrayFile
 from sightline.store.store import Store
 from sightline.store.sweep import sweep
@@ -190,6 +191,8 @@ def test_packed_counts_give_them_back():
     whole.add_text([some.to_text(), some.to_text(), CellCounts(space).to_text()])
     assert whole.counts.tolist() == (2 * some.counts).tolist()
     assert sorted(whole.counts[whole.counts > 0].tolist()) == [2, 4]
+    assert tally([tally_text(np.array([0, 3])), tally_text(np.array([1, 0, 0, 2**40]))]).tolist() == [1, 3, 0, 2**40]
+    assert tally([]).tolist() == []
 
 
 # Kept.

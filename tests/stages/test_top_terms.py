@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sightline as sl
 from sightline.index.standing.panes import leaders
-from sightline.stages import pane_files, top_terms
+from sightline.stages import compact, pane_files, top_terms
 from sightline.stages.mapped import FILES
 from sightline.store.array_file import ArrayFile
 from sightline.testing import StandingOracle
@@ -129,6 +129,32 @@ def test_merged_counts_are_one_table_per_set_of_subscriptions(tmp_path):
     assert tables.counts.count.tolist() == [4, 4]
     deployment.feed([row(4, 51)])
     assert deployment.results.reports([2])["count"].to_pylist() == [4, 4]
+
+
+def test_counts_whose_windows_have_closed_are_dropped_unread(tmp_path):
+    deployment = Deployment(tmp_path / "store", workers=1)
+    subscribe(deployment, 1, window="5s")
+    for second in (1, 3, 6, 11, 16):
+        deployment.feed([row(second, second)])
+    held = deployment.store.commits.snapshot().entries("panes")
+    open_by = {entry.name: entry.meta["last_us"] for entry in held}
+    read = []
+
+    def get(store, name, use, make):
+        read.extend([name] if use == "panes" else [])
+        return FILES.get(store, name, use, make)
+
+    with patch.object(compact, "FILES") as files:
+        files.get.side_effect = get
+        deployment.merge()
+    assert read == []  # what is left is one file, which needs no merging
+    left = deployment.store.commits.snapshot().entries("panes")
+    assert [entry.meta["last_us"] for entry in left] == [20 * SECOND]
+    assert min(open_by.values()) == 5 * SECOND
+    before = deployment.results.reports([0]).num_rows
+    deployment.feed([row(21, 21)])
+    last = deployment.results.reports([0]).slice(before)
+    assert last["count"].to_pylist() == [1, 1]  # the window that ends at 20 has what came at 16
 
 
 def test_counts_travel_as_they_are():

@@ -114,12 +114,13 @@ def test_truncated_file(tmp_path: Path, keep: int) -> None:
         ArrayFile.open(path)
 
 
-def test_newer_format_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "hint"), [(1, "a new store"), (3, "upgrade")])
+def test_another_format_is_refused(tmp_path: Path, version: int, hint: str) -> None:
     path = sample(tmp_path / "a.sl")
     data = bytearray(path.read_bytes())
-    data[8:12] = struct.pack("<I", 2)
+    data[8:12] = struct.pack("<I", version)
     path.write_bytes(data)
-    with pytest.raises(IncompatibleStore, match="newer format 2"):
+    with pytest.raises(IncompatibleStore, match=f"another format, {version}.*{hint}"):
         ArrayFile.open(path)
 
 

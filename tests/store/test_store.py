@@ -15,6 +15,7 @@ import pytest
 from sightline.model.config import StoreConfig
 from sightline.model.errors import CorruptFile, IncompatibleStore, NotAStore, StoreFull
 from sightline.store import FileEntry, KeyedFile, Plan, Snapshot, Store, new_name, write_keyed
+from sightline.store.disk import write_file
 
 
 def tree(path: Path) -> dict[str, bytes | None]:
@@ -114,6 +115,21 @@ class Full:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return function(*args, **more)
         return wrapped
+
+
+def test_large_buffers_are_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    system_write = os.write
+
+    def write(fd: int, data: memoryview) -> int:
+        sizes.append(len(data))
+        return system_write(fd, data[: len(data) - len(data) // 3])  # the system may take less
+
+    monkeypatch.setattr(os, "write", write)
+    content = np.random.default_rng(3).integers(0, 256, 2_500_000).astype(np.uint8)
+    assert write_file(tmp_path / "f", [content.data, b"end"], durable=False) == 2_500_003
+    assert (tmp_path / "f").read_bytes() == content.tobytes() + b"end"
+    assert max(sizes) <= 1 << 20
 
 
 def test_a_full_disk_at_any_step_commits_nothing_and_leaves_the_store_readable(tmp_path: Path) -> None:

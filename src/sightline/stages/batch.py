@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sightline.model.time import MAX_US
@@ -25,6 +26,7 @@ from sightline.stages.current import CurrentStatistics
 from sightline.stages.epochs import Epochs, layout_of
 from sightline.stages.job import Job
 from sightline.stages.standing import NEAREST, TOP_TERMS
+from sightline.stages.tallies import tally
 from sightline.store.plans import Plan
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
@@ -161,9 +163,8 @@ class Batches:
                 for counter, by in receipt["counters"].items():
                     counters[counter] = counters.get(counter, 0) + by
             public = dict(counters)
-            for receipt in receipts:
-                for leaf, by in receipt["leaves"].items():
-                    counters[f"leaf:{layout}:{leaf}"] = counters.get(f"leaf:{layout}:{leaf}", 0) + by
+            leaves = tally(text for receipt in receipts for text in receipt["leaves"])
+            counters |= {f"leaf:{layout}:{leaf}": int(leaves[leaf]) for leaf in np.flatnonzero(leaves)}
             highs = [mark for mark in [snapshot.high_us, *(r["high_us"] for r in receipts)] if mark is not None]
             lows = [r["low_us"] for r in receipts if r["low_us"] is not None]
             high = max(highs) if highs else None

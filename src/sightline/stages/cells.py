@@ -1,24 +1,19 @@
 """Objects per cell of the statistics, from the route stage to the driver.
 
-Counts of the last level of J (:class:`~sightline.partition.statistics.pyramid.Pyramid`) travel as text inside the JSON
-that tasks send back: the cells that got any, then their counts, packed. Binning 200,000 objects takes a millisecond,
-and a task's text is at most 260 kB, whatever came.
+Counts of the last level of J (:class:`~sightline.partition.statistics.pyramid.Pyramid`) travel as text (`tallies`).
+Binning 200,000 objects takes a millisecond, and a task's text is at most 260 kB, whatever came.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from sightline.index.arrays import F64
 from sightline.model.space import Space
 from sightline.partition.statistics.pyramid import Pyramid, StatisticsParams
-
-Counts = npt.NDArray[np.int64]
-_CELL, _COUNT = np.dtype("<i4"), np.dtype("<i8")
+from sightline.stages.tallies import Counts, tally, tally_text
 
 
 class CellCounts:
@@ -34,14 +29,8 @@ class CellCounts:
 
     def add_text(self, texts: Iterable[str]) -> None:
         """Add what tasks counted."""
-        for text in texts:
-            packed = base64.b64decode(text)
-            n = len(packed) // (_CELL.itemsize + _COUNT.itemsize)
-            cell = np.frombuffer(packed, _CELL, n)
-            self.counts[cell] += np.frombuffer(packed, _COUNT, n, n * _CELL.itemsize)
+        self.counts += tally(texts, len(self.counts))
 
     def to_text(self) -> str:
         """The counts, packed."""
-        cell = np.flatnonzero(self.counts)
-        packed = cell.astype(_CELL).tobytes() + self.counts[cell].astype(_COUNT).tobytes()
-        return base64.b64encode(packed).decode()
+        return tally_text(self.counts)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.index.arrays import narrowed
 from sightline.index.standing.keywords import spread_rows
 from sightline.index.standing.panes import PaneCounts, leaders_first, sum_counts
 from sightline.model.columns import batch_of, values_of
@@ -25,7 +26,7 @@ from sightline.text.dictionary import TermDictionary
 PANES = "panes"
 Int64s = npt.NDArray[np.int64]
 _FLAT = ("table", "pane", "offsets", "term", "count")
-_WORDS = ("hashes", "offsets", "data")
+_WORDS = ("term_hashes", "term_offsets", "term_data")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0)
     name = new_name(PANES)
     counts = tables.counts
     arrays: dict[str, Any] = {field: getattr(counts, field) for field in _FLAT}
-    arrays |= {f"term_{field}": getattr(counts.dictionary, field) for field in _WORDS}
+    arrays["count"] = narrowed(counts.count)  # most are small, and they are most of the file
+    arrays |= counts.dictionary.to_arrays("term_", slots=False)
     arrays |= {"tail": tables.tail, "member_offsets": tables.member_offsets, "members": tables.members}
     size = write_array_file(target.path(name), arrays, {}, durable=target.durable)
     low, high = int(tables.members.min()), int(tables.members.max())
@@ -74,9 +76,11 @@ def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0)
 
 
 def open_tables(file: ArrayFile) -> Tables:
-    """Map a file of pane counts; nothing is copied."""
-    words = TermDictionary(*(file.array(f"term_{field}") for field in _WORDS))
-    counts = PaneCounts(**{field: file.array(field) for field in _FLAT}, dictionary=words)
+    """Map a file of pane counts; only what is narrow there is copied."""
+    words = TermDictionary.from_arrays({name: file.array(name) for name in _WORDS}, "term_")
+    flat = {field: file.array(field) for field in _FLAT}
+    flat["count"] = flat["count"].astype(np.int64)
+    counts = PaneCounts(**flat, dictionary=words)
     return Tables(counts, *(file.array(field) for field in ("tail", "member_offsets", "members")))
 
 
@@ -128,7 +132,7 @@ def pack_counts(counts: PaneCounts) -> bytes:
     sink = pa.BufferOutputStream()
     for columns in (
         {"table": counts.table, "pane": counts.pane, "rows": np.diff(counts.offsets)},
-        {"term": counts.term, "count": counts.count.astype(np.min_scalar_type(counts.count.max(initial=0)))},
+        {"term": counts.term, "count": narrowed(counts.count)},
         {"hash": words.hashes, "string": strings},
     ):
         batch = batch_of(columns)

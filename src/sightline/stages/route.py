@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -28,6 +27,7 @@ from sightline.stages.read import clean
 from sightline.stages.sample import Sample
 from sightline.stages.standing import SUMMARY, WINDOWS
 from sightline.stages.summary import Summary, awaited, open_summary
+from sightline.stages.tallies import grown, tally_text
 from sightline.store.array_file import ArrayFile
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
@@ -85,7 +85,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
     router = routing.router([FILES.get(job.store, name, "learnt", open_learnt) for name in job.learnt])
     seen, routing_s = 0, 0.0
-    leaves: Counter[int] = Counter()
+    leaves = np.zeros(0, np.int64)
     nobody = Unsent()
     cells = CellCounts(config.space)
     sample = Sample() if job.sample else None
@@ -108,9 +108,9 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             sample.add(objects)
         identity = (partition << ROW_BITS) + seen + np.arange(n, dtype=np.int64)
         seen += n
-        counts = np.bincount(routes.leaf)
-        met = np.flatnonzero(counts)
-        leaves.update(dict(zip(met.tolist(), counts[met].tolist(), strict=True)))
+        met = np.bincount(routes.leaf)
+        leaves = grown(leaves, len(met))
+        leaves[: len(met)] += met
         began = time.perf_counter()
         routes, unsent = _needed(routes, terms, summaries, job)
         routing_s += time.perf_counter() - began
@@ -129,10 +129,10 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             own = routes.owner[rows] == worker
             for blob in pack(replace(packet, own=own)):
                 yield Parcel(worker, OBJECTS, blob)
-    if leaves:
+    if seen:
         files = [] if sample is None else [sample.write(job.target())]
         said = {
-            "leaves": leaves,
+            "leaves": tally_text(leaves),
             "unsent": nobody.to_list(),
             "cells": cells.to_text(),
             "files": files,

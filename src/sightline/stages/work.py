@@ -55,8 +55,8 @@ class Receipt:
 
     files: list[dict[str, object]] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
-    leaves: dict[str, int] = field(default_factory=dict)
-    cells: list[str] = field(default_factory=list)  # objects per cell of the statistics (`cells`)
+    leaves: list[str] = field(default_factory=list)  # objects per leaf, by route tasks that reported here (`tallies`)
+    cells: list[str] = field(default_factory=list)  # objects per cell of the statistics
     routing_s: float = 0.0  # spent on asking the routing and the summaries, by route tasks that reported here
     low_us: int | None = None
     high_us: int | None = None
@@ -93,8 +93,7 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
             learnt.append(unpack_arrays(parcel.blob))
         elif parcel.kind == LEAVES:
             said = json.loads(bytes(parcel.blob))
-            for leaf, objects in said["leaves"].items():
-                receipt.leaves[leaf] = receipt.leaves.get(leaf, 0) + objects
+            receipt.leaves.append(said["leaves"])
             receipt.cells.append(said["cells"])
             receipt.files += said["files"]
             receipt.routing_s += said["routing_s"]

@@ -2,8 +2,10 @@
 
 Layout: magic (8 bytes), format version (u32), crc32 of the rest of the head (u32), header length (u64),
 header (JSON), then the arrays, each at a multiple of 64 bytes from the start of the data. The header gives
-dtype, shape, offset, length and crc32 of each array; offsets count from the start of the data, so they do
-not depend on the header's own length. Little-endian throughout.
+dtype, shape, offset, length and checksum (XXH3, 64 bits) of each array; offsets count from the start of the data, so
+they do not depend on the header's own length. Little-endian throughout.
+
+XXH3 because every byte is summed when it is written and at first use: 16 to 32 GB/s, zlib's crc32 2.8 to 3.6.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from xxhash import xxh3_64, xxh3_64_intdigest
 
 from sightline.model.errors import CorruptFile, IncompatibleStore
 from sightline.store.disk import write_file
 from sightline.store.sealed_json import plain
 
 MAGIC = b"SLARRAY\x1a"
-FORMAT = 1
+FORMAT = 2
 ALIGN = 64
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, crc32 of length and header, header length
 
@@ -54,11 +57,11 @@ def write_array_file(path: str | Path, arrays: Mapping[str, Content], meta: Mapp
     offset = 0
     for name, content in arrays.items():
         dtype, shape, views = _views(name, content)
-        crc, length = 0, 0
+        length, checksum = sum(view.nbytes for view in views), xxh3_64()
         for view in views:
-            crc = zlib.crc32(view, crc)
-            length += view.nbytes
-        table[name] = {"dtype": dtype, "shape": shape, "offset": offset, "bytes": length, "crc32": crc}
+            checksum.update(view)
+        table[name] = {"dtype": dtype, "shape": shape, "offset": offset, "bytes": length,
+                       "xxh3": checksum.intdigest()}
         padding = -length % ALIGN
         parts += [*views, b"\0" * padding]
         offset += length + padding
@@ -95,9 +98,10 @@ class ArrayFile:
         magic, version, crc, length = _HEAD.unpack_from(view)
         if magic != MAGIC:
             raise _corrupt(path, "not an array file (wrong first bytes)")
-        if version > FORMAT:
-            raise IncompatibleStore(f"file of the newer format {version}", value=str(path),
-                                    allowed=f"up to {FORMAT}", hint="upgrade sightline")
+        if version != FORMAT:
+            hint = "upgrade sightline" if version > FORMAT else "load the posts into a new store"
+            raise IncompatibleStore(f"file of another format, {version}", value=str(path), allowed=str(FORMAT),
+                                    hint=hint)
         start = _HEAD.size + length
         if start > size:
             raise _corrupt(path, "truncated file")
@@ -147,8 +151,8 @@ class ArrayFile:
         if name not in self._checked:
             begin = self._start + entry["offset"]
             with memoryview(self._map) as whole, whole[begin : begin + entry["bytes"]] as part:
-                crc = zlib.crc32(part)
-            if crc != entry["crc32"]:
+                found = xxh3_64_intdigest(part)
+            if found != entry["xxh3"]:
                 raise _corrupt(self.path, f"checksum of array {name!r} does not fit")
             self._checked.add(name)
         return entry

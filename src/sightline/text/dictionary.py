@@ -19,6 +19,7 @@ I64 = npt.NDArray[np.int64]
 Key = tuple[np.uint64, np.uint64]
 _EMPTY_SLOTS = np.zeros(0, np.int32)
 _INT32_MAX = 2**31 - 1
+_UINT32_MAX = 2**32 - 1
 
 
 def hash_key(seed: int, hash_bits: int) -> Key:
@@ -144,15 +145,17 @@ class TermDictionary:
             remaps.append(remap)
         return dictionary_of(sink), remaps
 
-    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays, the table included."""
-        names = ("hashes", "offsets", "data", "slots")
-        return {prefix + name: getattr(self, name) for name in names}
+    def to_arrays(self, prefix: str = "", *, slots: bool = True) -> dict[str, npt.NDArray[Any]]:
+        """Flat arrays, with the table if asked for; offsets in four bytes where the terms have less than 4 GB."""
+        narrow = self.offsets.astype(np.uint32) if self.data.size <= _UINT32_MAX else self.offsets
+        named = {"hashes": self.hashes, "offsets": narrow, "data": self.data}
+        return {prefix + name: array for name, array in (named | ({"slots": self.slots} if slots else {})).items()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> TermDictionary:
-        """Read the form of :meth:`to_arrays`; nothing is copied."""
-        return cls(*(arrays[prefix + name] for name in ("hashes", "offsets", "data", "slots")))
+        """Read the form of :meth:`to_arrays`; only offsets are copied."""
+        hashes, offsets, data = (arrays[prefix + name] for name in ("hashes", "offsets", "data"))
+        return cls(hashes, offsets.astype(np.int64, copy=False), data, arrays.get(prefix + "slots", _EMPTY_SLOTS))
 
 
 def _first_terms(sink: TermSink, first: TermDictionary) -> I32:

@@ -91,7 +91,7 @@ class TermBatch:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> TermBatch:
-        """Read the form of :meth:`to_arrays`; nothing is copied."""
+        """Read the form of :meth:`to_arrays`; only the offsets of the dictionary are copied."""
         offsets, ids, counts, words = (arrays[prefix + name] for name in ("offsets", "ids", "counts", "words"))
         return cls(offsets, ids, counts, words, TermDictionary.from_arrays(arrays, prefix + "dictionary_"))
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I32, I64, U16, frozen
+from sightline.index.arrays import F64, I32, I64, U16, frozen, narrowed
 from sightline.index.objects import _kernels
 from sightline.index.objects.strings import StringColumn, readable, taken
 from sightline.index.protocol import ObjectColumns, ObjectReader
@@ -80,7 +80,8 @@ def build_segment(objects: ObjectColumns, columns: pa.Table, index: str = DEFAUL
                            counts)
     kept = columns.drop_columns([c for c, t in _STORED_ONCE.items() if columns.schema.field(c).type == t])
     content: dict[str, npt.NDArray[Any] | pa.Buffer] = {
-        **arrays, "counts": counts, "words": terms.words[order], **terms.dictionary.to_arrays("term_"),
+        **arrays, "counts": narrowed(counts), "words": narrowed(terms.words[order]),
+        **terms.dictionary.to_arrays("term_"),
         "columns": _ipc(kept.combine_chunks().take(column_of(order))),
     }
     meta = {
