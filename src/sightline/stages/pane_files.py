@@ -84,6 +84,12 @@ def open_tables(file: ArrayFile) -> Tables:
     return Tables(counts, *(file.array(field) for field in ("tail", "member_offsets", "members")))
 
 
+def open_members(file: ArrayFile) -> Int64s:
+    """The subscriptions that a file of pane counts counts for, each perhaps several times."""
+    members: Int64s = file.array("members")
+    return members
+
+
 def merge_tables(files: Sequence[Tables], live: Int64s) -> Tables:
     """All counts of several files for the live subscriptions (sorted); tables that count for the same ones are one."""
     known: dict[bytes, int] = {}

@@ -41,7 +41,7 @@ from sightline.stages.job import Job
 from sightline.stages.mapped import FILES
 from sightline.stages.marks import passed_us
 from sightline.stages.packet import Packet
-from sightline.stages.pane_files import Int64s, Tables, open_tables
+from sightline.stages.pane_files import Int64s, Tables, open_members, open_tables
 from sightline.stages.read import INSTANT
 from sightline.stages.standing import WINDOWS, Lifetimes, open_compiled, open_dropped
 
@@ -127,6 +127,9 @@ def merge_top_terms(fresh: Sequence[PaneCounts], job: Job, part: int, until_us: 
     # What no commit has included has no earlier counts; windows that end before the first due one need none.
     earliest = passed[rows].min(initial=MAX_US, where=passed[rows] > MIN_US)
     needed = [name for name, last_us in job.pane_state if last_us >= earliest]
+    # Nor do these need files of other partitions; whose a file is, its members tell.
+    due = block.num[rows]
+    needed = [name for name in needed if np.isin(FILES.get(job.store, name, "members", open_members), due).any()]
     sources += [FILES.get(job.store, name, "panes", open_tables) for name in needed]
     reports = window_reports(block, rows, first[rows], last[rows], sources)
     return reports, needed_tables(mine, groups, until)
