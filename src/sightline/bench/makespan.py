@@ -21,6 +21,7 @@ import pyarrow as pa
 from sightline.bench.six_types import SixTypes
 from sightline.bench.workload import HASH_SEED, STEP_US, table_of
 from sightline.model.config import StoreConfig
+from sightline.model.ipc import whole
 from sightline.stages.batch import Batches
 from sightline.stages.job import Job
 from sightline.stages.merge import merge
@@ -91,8 +92,8 @@ def _executed(partitions: list[list[pa.RecordBatch]], job: Job, times: list[floa
         for parcel in done:
             worked[parcel.worker].append(parcel)
     if not job.merge_parts:
-        return [bytes(parcel.blob) for parcel in worked[0] if parcel.kind == RECEIPT]
-    return [bytes(receipt.blob) for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]
+        return [bytes(whole(parcel.blob)) for parcel in worked[0] if parcel.kind == RECEIPT]
+    return [bytes(whole(receipt.blob)) for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]
 
 
 def _later(rows: pa.Table, by_us: int) -> pa.Table:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from sightline.model.ipc import parts, whole
 from sightline.stages.job import Job
 from sightline.stages.parcel import Parcel
 from sightline.store.disk import write_file
@@ -35,12 +36,12 @@ def named(parcels: Iterable[Parcel], job: Job, least: int | None) -> Iterator[Pa
     """The same parcels, those of ``least`` bytes and more as names of files."""
     target = job.target()
     for parcel in parcels:
-        value = memoryview(parcel.blob)
-        if least is None or value.nbytes < least:
+        places = [memoryview(part) for part in parts(parcel.blob)]
+        if least is None or sum(place.nbytes for place in places) < least:
             yield parcel
             continue
         name = new_name(HANDED)
-        write_file(target.path(name), [value], durable=False)
+        write_file(target.path(name), places, durable=False)
         yield Parcel(parcel.worker, parcel.kind | NAMED, name.encode())
 
 
@@ -49,7 +50,7 @@ def opened(parcels: Iterable[Parcel], job: Job) -> Iterator[Parcel]:
     target = job.target()
     for parcel in parcels:
         if parcel.kind & NAMED:
-            path = target.path(bytes(parcel.blob).decode())
+            path = target.path(bytes(whole(parcel.blob)).decode())
             yield Parcel(parcel.worker, parcel.kind & ~NAMED, pa.memory_map(str(path)).read_buffer())
         else:
             yield parcel

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 from sightline.model.columns import column_of
+from sightline.model.ipc import whole
 from sightline.spark import handover
 from sightline.stages.job import Job
 from sightline.stages.merge import merge
@@ -92,7 +93,7 @@ def _partition() -> int:
 
 def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
     for parcel in parcels:
-        blob = pa.py_buffer(parcel.blob)
+        blob = pa.py_buffer(whole(parcel.blob))
         value = pa.BinaryArray.from_buffers(
             pa.binary(), 1, [None, pa.py_buffer(np.array([0, blob.size], np.int32)), blob]
         )

@@ -83,7 +83,7 @@ def _stage(path: str, pinned: str) -> Callable[[Batches], Batches]:
                 for (number, _), table in zip(some, tables, strict=True)
             ]
             yield _answered(
-                some[0][0], to_ipc(pa.concat_tables(numbered, promote_options="default")).to_pybytes(), None
+                some[0][0], bytes(to_ipc(pa.concat_tables(numbered, promote_options="default")).joined()), None
             )
 
     return run

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from sightline.model.ipc import whole
 from sightline.stages.job import Job
 from sightline.stages.merge import merge
 from sightline.stages.parcel import RECEIPT, Parcel
@@ -24,5 +25,5 @@ def execute_inline(partitions: Sequence[Sequence[pa.RecordBatch]], job: Job) -> 
         for parcel in work(parcels, worker, job):
             worked[parcel.worker].append(parcel)
     if not job.merge_parts:
-        return [parcel.blob for parcel in worked[0] if parcel.kind == RECEIPT]
-    return [receipt.blob for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]
+        return [bytes(whole(parcel.blob)) for parcel in worked[0] if parcel.kind == RECEIPT]
+    return [bytes(whole(receipt.blob)) for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]

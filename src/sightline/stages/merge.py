@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sightline.index.standing.panes import PaneCounts
 from sightline.model.columns import column_of, table_of, values_of
+from sightline.model.ipc import whole
 from sightline.stages.job import Job
 from sightline.stages.late import distinct_pairs
 from sightline.stages.nearest import merge_nearest
@@ -37,7 +38,7 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
         if parcel.kind == RECEIPT:
             yield parcel._replace(worker=0)
         elif parcel.kind == MARK:
-            _, newest = json.loads(bytes(parcel.blob))
+            _, newest = json.loads(bytes(whole(parcel.blob)))
             high = newest if high is None else max(high, newest)
         elif parcel.kind == PANES:
             counts.append(unpack_counts(parcel.blob))

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from sightline.index.protocol import ObjectColumns
 from sightline.model.columns import column_of, values_of
+from sightline.model.ipc import Pieces, Value, streams, whole
 from sightline.text.dictionary import TermDictionary
 from sightline.text.term_batch import TermBatch
 
@@ -76,7 +77,7 @@ class Packet:
         return cls(columns, terms, own, row)
 
 
-def pack(packet: Packet) -> Iterator[pa.Buffer]:
+def pack(packet: Packet) -> Iterator[Pieces]:
     """The packet as one value, or as several when it would exceed :data:`MAX_BYTES`."""
     size = packet.columns.nbytes + packet.terms.ids.nbytes + packet.terms.dictionary.data.nbytes
     n = packet.columns.num_rows
@@ -103,11 +104,7 @@ def pack(packet: Packet) -> Iterator[pa.Buffer]:
         pa.large_binary(), len(words.hashes), [None, pa.py_buffer(words.offsets), pa.py_buffer(words.data)]
     )
     dictionary = pa.RecordBatch.from_arrays([column_of(words.hashes), strings], names=["hash", "term"])
-    sink = pa.BufferOutputStream()
-    for batch in (objects, dictionary):
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-    yield sink.getvalue()
+    yield streams(objects, dictionary)
 
 
 def _narrow(values: npt.NDArray[Any]) -> pa.Array:
@@ -115,9 +112,14 @@ def _narrow(values: npt.NDArray[Any]) -> pa.Array:
     return column_of(values.astype(np.min_scalar_type(values.max(initial=0)), copy=False))
 
 
-def unpack(blob: bytes | pa.Buffer) -> Packet:
+def _wide(values: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Numbers below 2**31 again as they are used; four bytes are only seen otherwise."""
+    return values.view(np.int32) if values.dtype.itemsize == 4 else values.astype(np.int32)
+
+
+def unpack(blob: Value) -> Packet:
     """The packet in a value; columns are views of it."""
-    reader = pa.BufferReader(blob)
+    reader = pa.BufferReader(whole(blob))
     (objects,) = pa.ipc.open_stream(reader)  # read to its end marker, so that the second stream begins here
     words = pa.ipc.open_stream(reader).read_next_batch()
     term = words.column("term")
@@ -130,7 +132,7 @@ def unpack(blob: bytes | pa.Buffer) -> Packet:
     lists = objects.column(_TERMS)
     terms = TermBatch(
         offsets=np.frombuffer(lists.buffers()[1], np.int32, len(lists) + 1).astype(np.int64),
-        ids=values_of(lists.values.field(0)).astype(np.int32, copy=False),
+        ids=_wide(values_of(lists.values.field(0))),
         counts=values_of(lists.values.field(1)).astype(np.uint16, copy=False),
         words=values_of(objects.column(_WORDS)).astype(np.int32, copy=False),
         dictionary=dictionary,

@@ -18,6 +18,7 @@ from sightline.index.arrays import narrowed
 from sightline.index.standing.keywords import spread_rows
 from sightline.index.standing.panes import PaneCounts, leaders_first, sum_counts
 from sightline.model.columns import batch_of, values_of
+from sightline.model.ipc import Pieces, Value, streams, whole
 from sightline.stages.tables import Target
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, new_name
@@ -126,7 +127,7 @@ def _renumbered(counts: PaneCounts, number: Int64s) -> PaneCounts:
     )
 
 
-def pack_counts(counts: PaneCounts) -> bytes:
+def pack_counts(counts: PaneCounts) -> Pieces:
     """Counts as one value of an exchange: slots, rows and terms as three Arrow streams back to back.
 
     Counts have as few bytes as the largest needs: nearly all of them are small, and they are most of the value.
@@ -135,22 +136,16 @@ def pack_counts(counts: PaneCounts) -> bytes:
     strings = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(words), [None, pa.py_buffer(words.offsets), pa.py_buffer(words.data)]
     )
-    sink = pa.BufferOutputStream()
-    for columns in (
-        {"table": counts.table, "pane": counts.pane, "rows": np.diff(counts.offsets)},
-        {"term": counts.term, "count": narrowed(counts.count)},
-        {"hash": words.hashes, "string": strings},
-    ):
-        batch = batch_of(columns)
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-    value: bytes = sink.getvalue().to_pybytes()
-    return value
+    return streams(
+        batch_of({"table": counts.table, "pane": counts.pane, "rows": np.diff(counts.offsets)}),
+        batch_of({"term": counts.term, "count": narrowed(counts.count)}),
+        batch_of({"hash": words.hashes, "string": strings}),
+    )
 
 
-def unpack_counts(blob: bytes | pa.Buffer) -> PaneCounts:
+def unpack_counts(blob: Value) -> PaneCounts:
     """The counts in a value; columns are views of it."""
-    reader = pa.BufferReader(blob)
+    reader = pa.BufferReader(whole(blob))
     (slots,) = pa.ipc.open_stream(reader)
     (rows,) = pa.ipc.open_stream(reader)
     (words,) = pa.ipc.open_stream(reader)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.model.columns import column_of, values_of
+from sightline.model.ipc import Pieces, Value, streams, whole
 
 OBJECTS = 0  # a packet, route -> work
 REJECTS = 1  # rejected rows, route -> work
@@ -28,30 +29,27 @@ class Parcel(NamedTuple):
 
     worker: int  # destination partition
     kind: int
-    blob: bytes | pa.Buffer  # a view of the exchange's memory on the receiving side
+    blob: Value  # a view of the exchange's memory on the receiving side
 
 
-def pack_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> pa.Buffer:
+def pack_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> Pieces:
     """Named flat arrays as one value: a row of lists."""
     ends = [column_of(np.array([0, array.size], np.int32)) for array in arrays.values()]
     columns = [pa.ListArray.from_arrays(end, column_of(a)) for end, a in zip(ends, arrays.values(), strict=True)]
     return to_ipc(pa.table(columns, names=list(arrays)))
 
 
-def unpack_arrays(blob: bytes | pa.Buffer) -> dict[str, npt.NDArray[Any]]:
+def unpack_arrays(blob: Value) -> dict[str, npt.NDArray[Any]]:
     """The arrays of :func:`pack_arrays`."""
     table = from_ipc(blob)
     return {name: values_of(table[name].chunk(0).values) for name in table.column_names}
 
 
-def to_ipc(table: pa.Table) -> pa.Buffer:
+def to_ipc(table: pa.Table) -> Pieces:
     """A table as an Arrow IPC stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
+    return streams(table)
 
 
-def from_ipc(blob: bytes | pa.Buffer) -> pa.Table:
+def from_ipc(blob: Value) -> pa.Table:
     """The table of an Arrow IPC stream."""
-    return pa.ipc.open_stream(blob).read_all()
+    return pa.ipc.open_stream(whole(blob)).read_all()

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.model.columns import column_of, values_of
+from sightline.model.ipc import whole
 from sightline.stages.job import Job
 from sightline.stages.late import LatePairs
 from sightline.stages.mapped import FILES
@@ -92,7 +93,7 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
         elif parcel.kind == LEARNT:
             learnt.append(unpack_arrays(parcel.blob))
         elif parcel.kind == LEAVES:
-            said = json.loads(bytes(parcel.blob))
+            said = json.loads(bytes(whole(parcel.blob)))
             receipt.leaves.append(said["leaves"])
             receipt.cells.append(said["cells"])
             receipt.files += said["files"]

@@ -25,6 +25,7 @@ import pyarrow as pa
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from sightline.model.errors import CorruptFile, IncompatibleStore
+from sightline.model.ipc import Pieces
 from sightline.store.disk import write_file
 from sightline.store.sealed_json import plain
 
@@ -34,7 +35,7 @@ ALIGN = 64
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, crc32 of length and header, header length
 
 Blob: TypeAlias = "bytes | bytearray | memoryview | pa.Buffer"
-Content: TypeAlias = "npt.NDArray[Any] | Blob | Sequence[Blob]"
+Content: TypeAlias = "npt.NDArray[Any] | Blob | Sequence[Blob] | Pieces"
 
 
 def write_array_file(path: str | Path, arrays: Mapping[str, Content], meta: Mapping[str, Any] | None = None,
@@ -166,6 +167,8 @@ def _views(name: str, content: Content) -> tuple[str, list[int], list[memoryview
             raise TypeError(f"array {name!r} has dtype {array.dtype}: only flat types can be stored")
         flat = array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
         return array.dtype.str, list(content.shape), [flat.data]
+    if isinstance(content, Pieces):
+        content = content.parts
     blobs = [content] if isinstance(content, bytes | bytearray | memoryview | pa.Buffer) else list(content)
     views = [memoryview(blob).cast("B") if memoryview(blob).nbytes else memoryview(b"") for blob in blobs]
     return "|u1", [sum(view.nbytes for view in views)], views

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.model import ipc
 from sightline.model.columns import column_of, table_of, values_of
 from sightline.store._kernels import move_runs
 from sightline.store.array_file import ArrayFile, write_array_file
@@ -74,9 +75,9 @@ def write_keyed(path: str | Path, keys: npt.NDArray[np.int64], columns: pa.Table
         _check_objects(columns, objects)
     if offsets is None:
         keys, offsets, columns = _runs(keys, columns)
-    arrays: dict[str, Any] = {"keys": keys, "offsets": offsets, "columns": _to_ipc(columns)}
+    arrays: dict[str, Any] = {"keys": keys, "offsets": offsets, "columns": ipc.file(columns.combine_chunks())}
     if objects is not None:
-        arrays["objects"] = _to_ipc(objects)
+        arrays["objects"] = ipc.file(objects.combine_chunks())
     size = write_array_file(path, arrays, {"rows": rows}, durable=durable)
     low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (0, -1)
     return KeyedStats(rows, size, low, high, key_filter(keys))
@@ -315,13 +316,6 @@ def _check_objects(columns: pa.Table, objects: pa.Table) -> None:
         bounds = pc.min_max(column).as_py()
         if bounds["min"] < 0 or bounds["max"] >= objects.num_rows:
             raise ValueError(f"{OBJECT!r} has {bounds['min']} to {bounds['max']}, objects are {objects.num_rows}")
-
-
-def _to_ipc(table: pa.Table) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    return sink.getvalue()
 
 
 def _from_ipc(buffer: pa.Buffer) -> pa.Table:

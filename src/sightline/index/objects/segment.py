@@ -20,6 +20,7 @@ from sightline.index.objects import _kernels
 from sightline.index.objects.strings import StringColumn, readable, taken
 from sightline.index.protocol import ObjectColumns, ObjectReader
 from sightline.index.registry import DEFAULT_OBJECTS, object_index
+from sightline.model import ipc
 from sightline.model.columns import column_of
 from sightline.model.space import GEOGRAPHIC_BOUNDS
 from sightline.text.dictionary import TermDictionary
@@ -37,7 +38,7 @@ Bounds = tuple[float, float, float, float]
 class SegmentData:
     """A segment ready to be written: ``write_array_file(path, data.arrays, data.meta)``."""
 
-    arrays: dict[str, npt.NDArray[Any] | pa.Buffer]
+    arrays: dict[str, npt.NDArray[Any] | ipc.Pieces]
     meta: dict[str, Any]
 
 
@@ -79,10 +80,10 @@ def build_segment(objects: ObjectColumns, columns: pa.Table, index: str = DEFAUL
     _kernels.gather_counts(frozen(order, np.int64), frozen(terms.offsets, np.int64), frozen(terms.counts, np.uint16),
                            counts)
     kept = columns.drop_columns([c for c, t in _STORED_ONCE.items() if columns.schema.field(c).type == t])
-    content: dict[str, npt.NDArray[Any] | pa.Buffer] = {
+    content: dict[str, npt.NDArray[Any] | ipc.Pieces] = {
         **arrays, "counts": narrowed(counts), "words": narrowed(terms.words[order]),
         **terms.dictionary.to_arrays("term_"),
-        "columns": _ipc(kept.combine_chunks().take(column_of(order))),
+        "columns": ipc.file(kept.combine_chunks().take(column_of(order))),
     }
     meta = {
         "rows": n, "index": index, "columns": columns.column_names,
@@ -108,7 +109,12 @@ class Segment:
     @classmethod
     def from_data(cls, data: SegmentData) -> Self:
         """Segment over arrays in memory."""
-        return cls(lambda name: np.asarray(data.arrays[name]), lambda name: data.arrays[name], data.meta)
+        def blob(name: str) -> pa.Buffer:
+            content = data.arrays[name]
+            assert isinstance(content, ipc.Pieces), f"{name} is an array"
+            return content.joined()
+
+        return cls(lambda name: np.asarray(data.arrays[name]), blob, data.meta)
 
     def __len__(self) -> int:
         return int(self.meta["rows"])
@@ -193,11 +199,3 @@ def merge_segments(segments: Sequence[Segment], index: str | None = None) -> Seg
     )
     columns = pa.concat_tables([segment.table for segment in segments], promote_options="default")
     return build_segment(objects, columns, index or segments[-1].meta["index"], segments[0].bounds)
-
-
-def _ipc(table: pa.Table) -> pa.Buffer:
-    """Uncompressed IPC file of one batch."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
