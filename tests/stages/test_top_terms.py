@@ -163,7 +163,7 @@ def test_counts_travel_as_they_are():
         np.array([0, 4]), np.array([-3, 7]), np.array([0, 1, 3]), np.array([2, 0, 1], np.int32), np.array([5, 1, 2]),
         top_terms.concat_counts([]).dictionary.from_strings(deployment_words, 7),
     )  # fmt: skip
-    back = pane_files.unpack_counts(pa.py_buffer(pane_files.pack_counts(counts)))
+    back = pane_files.unpack_counts(pane_files.pack_counts(counts).joined())
     for name in ("table", "pane", "offsets", "term", "count"):
         assert getattr(back, name).tolist() == getattr(counts, name).tolist()
     assert back.dictionary.strings().to_pylist() == deployment_words

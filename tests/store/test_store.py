@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,17 +96,18 @@ def subscribe(store: Store, number: int) -> None:
 
 
 class Full:
-    """Makes the n-th call of any writing system function fail as on a full disk."""
+    """Makes the n-th call of any writing system function fail as on a full disk, in this thread: an engine of another
+    test may still write what was searched."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, fail_at: int) -> None:
-        self.calls, self.fail_at = 0, fail_at
+        self.calls, self.fail_at, self.thread = 0, fail_at, threading.get_ident()
         self.failed = ""
         for name in ("open", "write", "fsync", "link", "replace", "mkdir"):
             monkeypatch.setattr(os, name, self._wrap(name, getattr(os, name)))
 
     def _wrap(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(*args: Any, **more: Any) -> Any:
-            if name == "open" and not args[1] & os.O_CREAT:
+            if threading.get_ident() != self.thread or (name == "open" and not args[1] & os.O_CREAT):
                 return function(*args, **more)
             self.calls += 1
             if self.calls == self.fail_at:
