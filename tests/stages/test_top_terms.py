@@ -7,7 +7,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
