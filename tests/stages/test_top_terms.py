@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
@@ -80,6 +81,20 @@ def subscribe(deployment, n, window="10s", every="5s"):
         deployment.registry.subscribe(query, f"s{i}", None, None, False)
 
 
+@contextmanager
+def panes_read(module):
+    """The files of pane counts that a module reads."""
+    read = []
+
+    def get(store, name, use, make):
+        read.extend([name] if use == "panes" else [])
+        return FILES.get(store, name, use, make)
+
+    with patch.object(module, "FILES") as files:
+        files.get.side_effect = get
+        yield read
+
+
 def test_equal_subscriptions_are_counted_and_stored_once(tmp_path):
     made = []
     for n in (1, 40):
@@ -99,14 +114,7 @@ def test_earlier_counts_are_read_when_a_window_ends_and_not_before(tmp_path):
     deployment = Deployment(tmp_path / "store", workers=2)
     subscribe(deployment, 3)
     deployment.feed([row(0, 1)])
-    read = []
-
-    def get(store, name, use, make):
-        read.extend([name] if use == "panes" else [])
-        return FILES.get(store, name, use, make)
-
-    with patch.object(top_terms, "FILES") as files:
-        files.get.side_effect = get
+    with panes_read(top_terms) as read:
         for second in (2, 3, 4, 5):
             deployment.feed([row(second, second)])
         assert read == []
@@ -136,20 +144,12 @@ def test_counts_whose_windows_have_closed_are_dropped_unread(tmp_path):
     for second in (1, 3, 6, 11, 16):
         deployment.feed([row(second, second)])
     held = deployment.store.commits.snapshot().entries("panes")
-    open_by = {entry.name: entry.meta["last_us"] for entry in held}
-    read = []
-
-    def get(store, name, use, make):
-        read.extend([name] if use == "panes" else [])
-        return FILES.get(store, name, use, make)
-
-    with patch.object(compact, "FILES") as files:
-        files.get.side_effect = get
+    with panes_read(compact) as read:
         deployment.merge()
     assert read == []  # what is left is one file, which needs no merging
     left = deployment.store.commits.snapshot().entries("panes")
     assert [entry.meta["last_us"] for entry in left] == [20 * SECOND]
-    assert min(open_by.values()) == 5 * SECOND
+    assert min(entry.meta["last_us"] for entry in held) == 5 * SECOND
     before = deployment.results.reports([0]).num_rows
     deployment.feed([row(21, 21)])
     last = deployment.results.reports([0]).slice(before)
