@@ -42,7 +42,7 @@ def frozen(array: npt.ArrayLike, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
 def narrowed(values: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Numbers that are not negative in as few bytes as the largest needs, for files; readers widen them again."""
     kind = np.min_scalar_type(values.max(initial=0))
-    return values.astype(kind)
+    return values.astype(kind, copy=False)
 
 
 def frozen_fields(kind: Callable[..., Record], dtypes: Sequence[type[np.generic]], values: Iterable[Any]) -> Record:

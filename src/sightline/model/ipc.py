@@ -1,7 +1,7 @@
 """Arrow IPC without copying: what a writer would put into one buffer stays where it is, as a list of pieces.
 
-A packet of 100,000 posts has 23 MB; into one growing buffer it took 11 ms, as pieces 0.1 ms. Who writes a file writes
-the pieces; who needs one buffer joins them.
+Ids and texts of 100,000 posts, 6.5 MB, take 0.7 ms into one growing buffer and 0.03 ms as pieces; more where memory is
+fresh. Who writes a file writes the pieces; who needs one buffer joins them.
 """
 
 from __future__ import annotations

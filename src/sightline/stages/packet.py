@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.index.arrays import narrowed
 from sightline.index.protocol import ObjectColumns
 from sightline.model.columns import column_of, values_of
 from sightline.model.ipc import Pieces, Value, streams, whole
@@ -108,8 +109,8 @@ def pack(packet: Packet) -> Iterator[Pieces]:
 
 
 def _narrow(values: npt.NDArray[Any]) -> pa.Array:
-    """Whole numbers from 0 in as few bytes as the largest needs: a byte is copied eight times on its way."""
-    return column_of(values.astype(np.min_scalar_type(values.max(initial=0)), copy=False))
+    """In as few bytes as there need be: a byte is copied eight times on its way through an exchange."""
+    return column_of(narrowed(values))
 
 
 def _wide(values: npt.NDArray[Any]) -> npt.NDArray[np.int32]:

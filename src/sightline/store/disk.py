@@ -3,8 +3,8 @@
 Measured here: a small fsync costs about 20 ms, one of 40 MB 60-250 ms. So every writer has a ``durable``
 switch, a data file is synced once, and its folder is synced once per commit rather than once per file.
 Large buffers are written in pieces of 1 MB: for a call of 2 MB and more Linux keeps the file in pages of 2 MB where it
-can, and on a virtual machine that gives such pages back to its host when they are free, every one of them costs 3 to
-8 ms to get again. Measured: 64 MB in one call 17 to 270 ms, in pieces of 64 KB to 1.5 MB 17 to 23 ms.
+can, and on a virtual machine that gives such pages back to its host when they are free, every one of them costs 4 to
+10 ms to get again. Measured: 64 MB in one call 17 to 270 ms, in pieces of 64 KB to 1.5 MB 17 to 23 ms.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ from sightline.index.objects.postings.building.params import PostingsParams
 
 __all__ = ["Terms", "terms_of"]
 
-_SMALL = 1 << 12  # frequencies up to this are told apart when the largest are looked for
-
 
 class Terms(NamedTuple):
     """The terms of a segment by frequency."""
@@ -42,29 +40,17 @@ def terms_of(ids: I32, terms: int, rows: int, params: PostingsParams) -> Terms:
 
 def _heads(frequency: I32, head: int) -> I64:
     """Ids of the most frequent terms, ascending."""
-    return np.sort(_most_frequent(frequency, head))
+    if frequency.size > head:
+        kept: I64 = np.sort(np.argpartition(frequency, frequency.size - head)[frequency.size - head :])
+        return kept
+    return np.arange(frequency.size)
 
 
 def _runners(frequency: I32, tail: Flag, most: int) -> I32:
     """The most frequent terms of the tail by frequency, descending, and one line more that bounds all others."""
     terms = np.flatnonzero(tail)
-    terms = terms[_most_frequent(frequency[terms], most + 1)]
+    if terms.size > most + 1:
+        terms = terms[np.argpartition(frequency[terms], terms.size - most - 1)[terms.size - most - 1 :]]
     terms = terms[np.argsort(-frequency[terms], kind="stable")]
     out = np.stack([terms, frequency[terms]]).astype(np.int32)
     return out if terms.size > most else np.hstack([out, np.array([[-1], [0]], np.int32)])
-
-
-def _most_frequent(frequency: I32, most: int) -> I64:
-    """Places of the largest numbers, in any order; of equal ones at the bound some.
-
-    Words are Zipf-distributed: a count of how often each small frequency occurs leaves few to choose from, and takes a
-    tenth of a selection among all.
-    """
-    if frequency.size <= most:
-        return np.arange(frequency.size)
-    occur = np.bincount(np.minimum(frequency, _SMALL))
-    at_least = np.cumsum(occur[::-1])[::-1]  # terms of this frequency or more
-    bound = int(np.flatnonzero(at_least >= most)[-1])
-    places = np.flatnonzero(frequency >= bound)
-    chosen: I64 = places[np.argpartition(frequency[places], places.size - most)[places.size - most :]]
-    return chosen
