@@ -22,6 +22,7 @@ from sightline.model.errors import (
     SightlineError,
     StoreBusy,
     StoreFull,
+    StoreNotShared,
     UnknownPlugin,
     UnknownSubscription,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "Space",
     "StoreBusy",
     "StoreFull",
+    "StoreNotShared",
     "Subscription",
     "TextConfig",
     "TopTermsQuery",

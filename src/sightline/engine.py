@@ -7,8 +7,6 @@ process; loading and running start the pipeline, of which a store has one at a t
 from __future__ import annotations
 
 import secrets
-import shutil
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,32 +17,30 @@ import pyarrow as pa
 
 from sightline.model.config import StoreConfig
 from sightline.model.durations import duration_us
-from sightline.model.errors import BadConfig, BadSource, IncompatibleStore, UnknownPlugin, UnknownSubscription
+from sightline.model.errors import BadConfig, IncompatibleStore, UnknownPlugin, UnknownSubscription
 from sightline.model.queries import Query
 from sightline.model.result import Result
 from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
 from sightline.partition import routing_class
-from sightline.stages.batch import Batches
+from sightline.spark.connect import refuse_connect
 from sightline.stages.book import SubscriptionBook
 from sightline.stages.fitting import given_history
 from sightline.stages.leaves import leaf_rows, routes_of
-from sightline.stages.maintain import Maintenance
 from sightline.stages.registry import Registry
 from sightline.stages.results import Results
 from sightline.stages.search import Searcher
 from sightline.stages.search_log import SearchLog
-from sightline.stages.totals import OnBatch, Totals
-from sightline.stages.warm import warm
+from sightline.stages.totals import OnBatch
 from sightline.store.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sightline.spark.runs import Run
+    from sightline.spark.starter import Starter
 
-RUNS, STAGING = "runs", "staging"
 BALANCE_POLICIES = ("never",)
 _KEEP: Any = object()  # "what is omitted stays as stored"
 
@@ -76,6 +72,7 @@ def open(
     keep_objects : False = only match, keep no objects to search
     space, text : what places and words mean; fixed when the store is created
     """
+    refuse_connect(spark)
     if retention is not None:
         raise BadConfig("retention is not available yet", value=str(retention), allowed="None: everything is kept")
     if balance is not None and balance not in BALANCE_POLICIES:
@@ -123,8 +120,7 @@ class Engine:
         self._results = Results(store, self._book)
         self._searcher = Searcher(store)
         self._searches = SearchLog(store)
-        self._batches: Batches | None = None
-        self._maintenance: Maintenance | None = None
+        self._starter: Starter | None = None
         self._runs: list[Run] = []
 
     def __enter__(self) -> Self:
@@ -166,28 +162,7 @@ class Engine:
         on_batch: OnBatch | None = None,
     ) -> dict[str, Any]:
         """Bring a one-shot source in, through the same pipeline as a stream; returns what was counted."""
-        from sightline.spark.runs import start_once
-        from sightline.spark.sources import chunks
-
-        self._begin()
-        totals = self._totals(on_batch)
-        try:
-            if getattr(source, "isStreaming", False):
-                raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
-            pipeline = self._pipeline()
-            parts = chunks(source, self.spark, columns, self._store.path / STAGING)
-            try:
-                run = start_once(parts.frames, "load", uuid.uuid4().hex, pipeline, totals.add, lambda: None)
-                try:
-                    run.await_termination()
-                except BaseException:  # Ctrl-C included: the batch in flight still commits
-                    run.stop()
-                    raise
-            finally:
-                parts.remove_staged()
-        finally:
-            self._end()
-        return totals.counts
+        return self._start().load(source, columns, on_batch)
 
     def run(
         self,
@@ -200,10 +175,6 @@ class Engine:
         on_batch: OnBatch | None = None,
     ) -> Run:
         """Start a stream; started again under its name, it goes on where it was. Returns a handle."""
-        from sightline.spark.checkpoints import once_id
-        from sightline.spark.runs import start_once, start_stream
-        from sightline.spark.sources import chunks, fingerprint
-
         if sinks:
             raise BadConfig(
                 "sinks are not available yet",
@@ -216,25 +187,7 @@ class Engine:
         duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
         if any(run.name == name and run.is_active for run in self._runs):
             raise BadConfig("a run of this name is active", value=name, hint="stop it first, or pass another name=")
-        self._begin()
-        try:
-            after, pipeline = self._totals(on_batch).add, self._pipeline()
-            if getattr(source, "isStreaming", False):
-                checkpoint = self._store.path / RUNS / name
-                run = start_stream(source, name, checkpoint, trigger, columns, pipeline, after, self._end)  # type: ignore[arg-type]
-            else:
-                said = fingerprint(source)
-                run_id = once_id(self._store.path / RUNS / name, said)
-                parts = chunks(source, self.spark, columns, self._store.path / STAGING)
-
-                def release() -> None:
-                    parts.remove_staged()
-                    self._end()
-
-                run = start_once(parts.frames, name, run_id, pipeline, after, release)
-        except BaseException:
-            self._end()
-            raise
+        run = self._start().run(source, name, trigger, columns, on_batch)
         self._runs.append(run)
         return run
 
@@ -357,34 +310,9 @@ class Engine:
             raise UnknownSubscription("no subscription has this id", value=id_, hint="subscriptions() lists them")
         return numbers
 
-    def _begin(self) -> None:
-        """Become the pipeline of the store, or be refused."""
-        self._store.lock.acquire()
+    def _start(self) -> Starter:
+        if self._starter is None:
+            from sightline.spark.starter import Starter
 
-    def _end(self) -> None:
-        if self._maintenance is not None:
-            self._maintenance.stop()
-        if self._batches is not None:
-            self._batches.statistics.save()
-        self._store.lock.release()
-
-    def _pipeline(self) -> Batches:
-        if self._batches is None:
-            from sightline.spark.checkpoints import run_ids
-
-            warm(self._store.config.partitioner)
-            # What a killed load left behind: nothing will ever resume it.
-            for run in {plan.run for plan in self._store.plans.open_plans()} - run_ids(self._store.path / RUNS):
-                self._store.plans.discard_run(run)
-            shutil.rmtree(self._store.path / STAGING, ignore_errors=True)
-            self._batches = Batches(self._store)
-            self._maintenance = Maintenance(self._batches)
-        self._batches.epochs.ensure(self._store.config.partitioner, self._store.config.workers)
-        return self._batches
-
-    def _totals(self, on_batch: OnBatch | None) -> Totals:
-        def nudge() -> None:
-            if self._maintenance is not None:
-                self._maintenance.nudge()
-
-        return Totals(nudge, on_batch)
+            self._starter = Starter(self._store, lambda: self.spark)
+        return self._starter

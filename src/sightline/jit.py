@@ -56,6 +56,11 @@ def cache_directory() -> Path:
     return cache_root() / f"kernels-{code_digest()}"
 
 
+def warmed_mark(partitioner: str) -> Path:
+    """File that says: the directory has every kernel that a pipeline with this partitioner needs (`stages.warm`)."""
+    return cache_directory() / f"warmed-{partitioner}"
+
+
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory()))
 reload_config()  # type: ignore[no-untyped-call]
 

@@ -1,4 +1,7 @@
-"""The driver is killed at random moments of a stream; started again, it ends with the results of a calm run."""
+"""The driver is killed at random moments of a stream, and Spark's checkpoint is hurt as by a power cut.
+
+Started again, the stream ends with the results of a calm run.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.engine import stream_child
 from tests.spark.conftest import QUICK_JVM
+from tests.spark.power_cut import KINDS, hurt
 
 import sightline as sl
 
@@ -129,13 +133,14 @@ def run_to_the_end(store: Path, folder: Path, draw: random.Random, log: Path) ->
                 os.kill(child.pid, signal.SIGKILL)
                 child.wait()
         found.append(commits(store))
+        hurt(store / "runs" / "posts", [(draw.randrange(200), draw.choice(KINDS), draw.randrange(400)) for _ in "1234"])
 
 
 def cut(store: Path) -> list[list[int]]:
     """Files of each committed batch.
 
-    A kill between Spark's log of files and its log of offsets makes the next batch take two files: the cut is Spark's,
-    and the calm run has to be given the same one.
+    A kill between Spark's log of files and its log of offsets makes the next batch take two files, and so may a lost
+    plan of a batch that was not committed: the cut is Spark's, and the calm run has to be given the same one.
     """
     batches: dict[int, set[int]] = {}
     with sl.open(store) as engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,23 +11,13 @@ from pyspark.sql import SparkSession
 from tests.stages.worlds import new_folder
 
 import sightline as sl
-from sightline.model.config import StoreConfig
 from sightline.spark import handover
-from sightline.stages.job import Job
+from sightline.spark.handover import Handover
 from sightline.stages.parcel import OBJECTS, RECEIPT, Parcel
-from sightline.store.store import Store
 
 
-def job_of(folder: Path) -> Job:
-    Store.create(folder, StoreConfig(workers=2), durable=False)
-    return Job(
-        store=str(folder), config={}, workers=2, epoch_file="", reject_after_us=None, lateness_us=0, high_us=None,
-        marks=[], keep_objects=True, durable=False, segment_rows=1, object_index="postings", merge_parts=0,
-    )  # fmt: skip
-
-
-def files(job: Job) -> list[Path]:
-    folder = job.target().path(handover.HANDED)
+def files(way: Handover) -> list[Path]:
+    folder = Path(way.folder or "")
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
@@ -35,23 +26,33 @@ def values(parcels: list[Parcel]) -> list[tuple[int, int, bytes]]:
 
 
 def test_large_parcels_become_files_and_come_back(tmp_path: Path) -> None:
-    job = job_of(tmp_path / "store")
+    way = Handover(str(tmp_path / "handed"), least_bytes=99)
     sent = [Parcel(1, OBJECTS, pa.py_buffer(b"x" * 100)), Parcel(0, RECEIPT, b"small"), Parcel(0, OBJECTS, b"y" * 99)]
-    moved = list(handover.named(sent, job, least=99))
+    moved = list(way.named(sent))
     assert [len(parcel.blob) < 60 for parcel in moved] == [True] * 3
-    assert [path.stat().st_size for path in files(job)] in ([99, 100], [100, 99])
-    got = list(handover.opened(moved, job))
-    handover.clear(job)
-    assert files(job) == []
+    assert [path.stat().st_size for path in files(way)] in ([99, 100], [100, 99])
+    got = list(way.opened(moved))
+    way.clear()
+    assert files(way) == []
     assert values(got) == values(sent)  # a map outlives the name of its file
 
 
-def test_on_several_machines_there_are_no_files(tmp_path: Path) -> None:
-    job = job_of(tmp_path / "store")
+def test_on_several_machines_there_are_no_files() -> None:
+    way = Handover(None)
     sent = [Parcel(1, OBJECTS, b"x" * (2 * handover.LEAST_BYTES))]
-    assert list(handover.named(sent, job, least=None)) == sent
-    handover.clear(job)  # there is no folder yet
-    assert files(job) == []
+    assert list(way.opened(way.named(sent))) == sent
+    way.clear()
+
+
+def test_a_store_on_the_network_hands_over_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    local, remote = str(tmp_path / "local"), str(tmp_path / "remote")
+    monkeypatch.setattr(handover, "is_on_network", lambda path: path == Path(remote))
+    handover.handed_folder.cache_clear()
+    assert handover.handed_folder(local) == f"{local}/data/handed"
+    elsewhere = Path(handover.handed_folder(remote))
+    assert elsewhere.parent == Path(tempfile.gettempdir())
+    assert elsewhere != Path(handover.handed_folder(remote + "2"))
+    handover.handed_folder.cache_clear()
 
 
 @pytest.mark.spark

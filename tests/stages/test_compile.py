@@ -265,7 +265,7 @@ def test_a_plan_from_before_the_merge_is_compiled_as_it_was(tmp_path, counted):
 
 
 JOB = {
-    "store": "", "config": {}, "workers": 2, "epoch_file": "", "reject_after_us": None, "lateness_us": 0,
+    "store": "", "token": "", "config": {}, "workers": 2, "epoch_file": "", "reject_after_us": None, "lateness_us": 0,
     "high_us": None, "marks": [], "keep_objects": False, "durable": False, "segment_rows": 1, "object_index": "",
     "merge_parts": 0,
 }  # fmt: skip

@@ -212,7 +212,7 @@ def test_a_reader_that_misses_a_file_retries_on_a_newer_snapshot(store: Store) -
     def reader(snapshot: Snapshot) -> int:
         (entry,) = snapshot.entries("matches")
         if not seen:  # the file is merged and swept while we look at the old snapshot
-            merged = FileEntry("matches", new_name("matches"), 2, 1, version=1)
+            merged = FileEntry("matches", new_name("matches"), 2, entry.bytes, version=1)
             os.rename(store.data_path(entry.name), store.data_path(merged.name))
             Store.open(store.path, durable=False).commits.append(
                 {"op": "merge", "add": [merged.to_dict()], "remove": [entry.name]}, 1)

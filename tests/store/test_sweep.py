@@ -57,7 +57,7 @@ def test_merged_away_files_wait_for_the_grace_period_since_the_merge(store: Stor
     batch(store, 0, parts)
     whole = data_file(store, "matches", 10)
     store.commits._clock = lambda: NOW - 5000
-    store.commits.append({"op": "merge", "add": [FileEntry("matches", whole, 2, 2, version=1).to_dict()],
+    store.commits.append({"op": "merge", "add": [FileEntry("matches", whole, 2, 1, version=1).to_dict()],
                           "remove": parts}, 1)
     assert sweep(store, 6000, NOW) == []
     store.plans.get_or_create("r", 1, lambda: plan(1, 5001))  # planned before the merge: a re-run may read the parts

@@ -10,12 +10,12 @@ import pyarrow as pa
 import typer
 from typer.core import TyperGroup
 
-from sightline.model.errors import CorruptFile, RunFailed, SightlineError, StoreBusy, StoreFull
+from sightline.model.errors import CorruptFile, RunFailed, SightlineError, StoreBusy, StoreFull, StoreNotShared
 
 FAILED, BAD_REQUEST, INTERRUPTED = 1, 2, 130
 
 # Errors that no other arguments would have avoided; every other SightlineError is a bad request.
-_FAILED: tuple[type[SightlineError], ...] = (CorruptFile, RunFailed, StoreBusy, StoreFull)
+_FAILED: tuple[type[SightlineError], ...] = (CorruptFile, RunFailed, StoreBusy, StoreFull, StoreNotShared)
 
 # The root of the argument parser's own errors (typer exports the leaves only).
 _UsageFailure: type[Exception] = typer.BadParameter.__mro__[2]

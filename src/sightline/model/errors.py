@@ -87,6 +87,10 @@ class StoreFull(SightlineError, OSError):
     """The disk is full; the operator frees space. The commit did not happen, the store stays readable."""
 
 
+class StoreNotShared(SightlineError, RuntimeError):
+    """Driver and executors see different folders under one path; the operator mounts it. The commit did not happen."""
+
+
 class DuplicateSubscription(SightlineError, ValueError):
     """The id is taken; the caller picks another or passes ``replace=True``."""
 

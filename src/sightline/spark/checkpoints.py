@@ -1,47 +1,124 @@
-"""Names of runs -> ids that stay over restarts: Spark's in the checkpoint of a stream, our own for a one-shot run."""
+"""Names of runs -> ids that stay over restarts: Spark's in the checkpoint of a stream, our own for a one-shot run.
+
+And what the commit of a batch says of where its run has got to, so that the log can give back what a checkpoint lost.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import uuid
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from sightline.model.errors import BadConfig, RunFailed
+from sightline.spark.checkpoint_files import is_compact, numbered, read_text
+from sightline.store.disk import replace_file, sync_folder
+from sightline.store.positions import Position, Reading
 
 ONCE = "id"
+METADATA, OFFSETS, COMMITS, SOURCES = "metadata", "offsets", "commits", "sources"
+log = logging.getLogger("sightline.runs")
 
 
-def query_id(checkpoint: Path) -> str:
-    """Id of a streaming query, as its checkpoint keeps it."""
-    for line in (checkpoint / "metadata").read_text().splitlines():
-        if line.startswith("{"):
-            return str(json.loads(line)["id"])
-    raise RunFailed("the checkpoint has no query id", value=str(checkpoint))
+class Checkpoint:
+    """Spark's checkpoint of the stream of a name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.name = folder, folder.name
+        self._id: str | None = None
+
+    def query_id(self) -> str:
+        """Id of the streaming query, as the checkpoint keeps it; read once."""
+        if self._id is None:
+            self._id = stored_id(self.folder)
+        if self._id is None:
+            raise RunFailed("the checkpoint has no query id", value=str(self.folder / METADATA))
+        return self._id
+
+    def reading(self, batch: int, carried: Collection[str]) -> Reading:
+        """What a batch reads: Spark has written both, offsets and the logs of its sources, before it begins.
+
+        Of the logs, what is ``carried`` by earlier commits is left out, and what a compacted entry repeats.
+        """
+        offsets = read_text(self.folder / OFFSETS / str(batch))
+        if not offsets:
+            raise RunFailed(
+                f"the checkpoint of run {self.name!r} has no offsets of batch {batch}, which it has just planned",
+                value=str(self.folder),
+                hint="nobody but Spark may change this folder; start the run again, it is repaired from the log",
+            )
+        logs: dict[str, str] = {}
+        done: list[str] = []
+        for source in self.sources():
+            entries = numbered(source)
+            first = max((number for number, name in entries.items() if is_compact(name)), default=0)
+            names = {f"{source.name}/{name}": name for number, name in entries.items() if number >= first}
+            done += [name for name in carried if name.startswith(f"{source.name}/") and name not in names]
+            for key, name in names.items():
+                if key not in carried:
+                    logs[key] = read_text(source / name) or ""
+        return Reading(self.name, offsets=offsets, logs=logs, done=tuple(done))
+
+    def sources(self) -> list[Path]:
+        """Folders of the logs that sources keep for themselves."""
+        folder = self.folder / SOURCES
+        return sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
-def once_id(folder: Path, source: str) -> str:
-    """Id of a one-shot run, made when it is first started under its name; the name belongs to one source."""
+def stored_id(folder: Path) -> str | None:
+    """Id of the streaming query of a checkpoint; None if its file is missing or torn."""
+    for line in (read_text(folder / METADATA) or "").splitlines():
+        kept = _json_object(line)
+        if kept is not None and "id" in kept:
+            return str(kept["id"])
+    return None
+
+
+def once_id(folder: Path, source: str, position: Position | None) -> str:
+    """Id of a one-shot run, made when it is first started under its name; the name belongs to one source.
+
+    The log decides; the file is for the time before the first commit.
+    """
     path = folder / ONCE
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"id": uuid.uuid4().hex, "source": source}))
-    kept = json.loads(path.read_text())
-    if kept["source"] != source:
+    text = read_text(path)
+    kept = _json_object(text or "")
+    if position is not None:
+        said = {"id": position.run, "source": position.source}
+    elif kept is not None:
+        said = kept
+    else:
+        if text is not None:
+            log.warning("%s is damaged, and the log knows no run of this name: it begins anew", path)
+        said = {"id": uuid.uuid4().hex, "source": source}
+    if said["source"] != source:
         raise BadConfig(
             f"run {folder.name!r} was started on another source",
             value=source,
-            allowed=kept["source"],
+            allowed=said["source"],
             hint="give this one another name=: under its old name a run only goes on where it was",
         )
-    return str(kept["id"])
+    if said != kept:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(path, json.dumps(said).encode(), durable=True)
+        sync_folder(folder.parent)
+        sync_folder(folder.parent.parent)
+    return str(said["id"])
 
 
 def run_ids(runs: Path) -> set[str]:
-    """Ids of all runs that can go on after a restart; a load is none of them."""
+    """Ids of the runs whose folders can be read; a load has none."""
     found = set()
     for folder in runs.iterdir() if runs.is_dir() else ():
-        if (folder / ONCE).exists():
-            found.add(str(json.loads((folder / ONCE).read_text())["id"]))
-        if (folder / "metadata").exists():
-            found.add(query_id(folder))
+        once, stream = _json_object(read_text(folder / ONCE) or ""), stored_id(folder)
+        found |= {str(id_) for id_ in (once and once.get("id"), stream) if id_}
     return found
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

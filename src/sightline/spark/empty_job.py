@@ -14,13 +14,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sightline.spark.paths import to_read, to_write
+
 Batches = Iterator[pa.RecordBatch]
 
 
 def files_stream(spark: SparkSession, folder: Path) -> DataFrame:
     """A stream over Parquet files, one file per micro-batch, oldest first."""
-    schema = spark.read.parquet(str(folder)).schema
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    schema = spark.read.parquet(to_read(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(to_read(folder))
 
 
 def run_empty(stream: DataFrame, checkpoint: Path, workers: int) -> list[tuple[float, int]]:
@@ -34,7 +36,7 @@ def run_empty(stream: DataFrame, checkpoint: Path, workers: int) -> list[tuple[f
         counted = moved.mapInArrow(_count, "rows long").collect()
         done.append((time.perf_counter(), sum(row.rows for row in counted)))
 
-    query = stream.writeStream.foreachBatch(batch_of).option("checkpointLocation", str(checkpoint))
+    query = stream.writeStream.foreachBatch(batch_of).option("checkpointLocation", to_write(checkpoint))
     query.trigger(availableNow=True).start().awaitTermination()
     return done
 

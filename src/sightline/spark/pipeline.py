@@ -18,7 +18,8 @@ from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 from sightline.model.columns import column_of
 from sightline.model.ipc import whole
-from sightline.spark import handover
+from sightline.spark.handover import Handover
+from sightline.spark.warming import warm_process
 from sightline.stages.job import Job
 from sightline.stages.merge import merge
 from sightline.stages.parcel import RECEIPT, Parcel
@@ -35,43 +36,52 @@ Batches = Iterator[pa.RecordBatch]
 
 def execute(objects: DataFrame, job: Job) -> list[bytes]:
     """Run one micro-batch over canonical columns (`sources.canonical`) as one Spark job; returns the receipts."""
-    text, least = job.to_json(), handover.least_bytes(objects.sparkSession)
-    routed = objects.mapInArrow(_route_stage(text, least), PARCEL)
-    passed_on = least if job.merge_parts else None  # without a merge stage there are only receipts, for the driver
-    worked = routed.repartitionById(job.workers, "worker").mapInArrow(_work_stage(text, passed_on), PARCEL)
+    text, way = job.to_json(), Handover.of(objects.sparkSession, job.store)
+    routed = objects.mapInArrow(_route_stage(text, way), PARCEL)
+    worked = routed.repartitionById(job.workers, "worker").mapInArrow(_work_stage(text, way), PARCEL)
     if job.merge_parts:
-        worked = worked.repartitionById(job.merge_parts, "worker").mapInArrow(_merge_stage(text), PARCEL)
+        worked = worked.repartitionById(job.merge_parts, "worker").mapInArrow(_merge_stage(text, way), PARCEL)
     try:
         return [bytes(row.blob) for row in worked.collect() if row.kind == RECEIPT]
     finally:
-        handover.clear(job)
+        way.clear()
 
 
-def _route_stage(text: str, least: int | None) -> Callable[[Batches], Batches]:
+def _route_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        job = Job.from_json(text)
-        yield from _to_arrow(handover.named(route(batches, _partition(), job), job, least))
+        job = _begun(text, way)
+        yield from _to_arrow(way.named(route(batches, _partition(), job)))
         _loaded("route")
 
     return run
 
 
-def _work_stage(text: str, least: int | None) -> Callable[[Batches], Batches]:
+def _work_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        job = Job.from_json(text)
-        yield from _to_arrow(handover.named(work(_from_arrow(batches, job), _partition(), job), job, least))
+        job = _begun(text, way)
+        found = work(way.opened(_parcels(batches)), _partition(), job)
+        # Without a merge stage there are only receipts, for the driver.
+        yield from _to_arrow(way.named(found) if job.merge_parts else found)
         _loaded("work")
 
     return run
 
 
-def _merge_stage(text: str) -> Callable[[Batches], Batches]:
+def _merge_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        job = Job.from_json(text)
-        yield from _to_arrow(merge(_from_arrow(batches, job), _partition(), job))
+        job = _begun(text, way)
+        yield from _to_arrow(merge(way.opened(_parcels(batches)), _partition(), job))
         _loaded("merge")
 
     return run
+
+
+def _begun(text: str, way: Handover) -> Job:
+    """The job of a task. Where there are other machines, one may have come since the executors were warmed."""
+    job = Job.from_json(text)
+    if way.folder is None:
+        warm_process(str(job.config["partitioner"]))
+    return job
 
 
 @cache
@@ -99,10 +109,6 @@ def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
         )
         head = [column_of(np.array([number], np.int32)) for number in (parcel.worker, parcel.kind)]
         yield pa.RecordBatch.from_arrays([*head, value], schema=_SCHEMA)
-
-
-def _from_arrow(batches: Batches, job: Job) -> Iterator[Parcel]:
-    return handover.opened(_parcels(batches), job)
 
 
 def _parcels(batches: Batches) -> Iterator[Parcel]:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
-from sightline.model import errors
 from sightline.model.durations import duration_us
-from sightline.model.errors import BadConfig, RunFailed, SightlineError
-from sightline.spark.checkpoints import query_id
+from sightline.model.errors import BadConfig, SightlineError
+from sightline.spark.checkpoints import Checkpoint
 from sightline.spark.columns import canonical
+from sightline.spark.failures import failure
+from sightline.spark.paths import to_write
 from sightline.spark.pipeline import execute
 from sightline.stages.batch import Batches, BatchReport
+from sightline.store.positions import Reading
 
-_OURS = re.compile(r"sightline\.model\.errors\.(\w+): (.*)")
-_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 AfterBatch = Callable[[BatchReport], None]
 
 
@@ -95,14 +93,15 @@ class Run:
             self._thread.join()
         self.finish()
 
-    def process(self, frame: DataFrame, batch: int, run_id: str, batches: Batches, after: AfterBatch) -> None:
+    def process(
+        self, frame: DataFrame, batch: int, run_id: str, batches: Batches, after: AfterBatch, reading: Reading | None
+    ) -> None:
         """One micro-batch, unless a stop was asked for."""
         if self._stopping.is_set():
             raise StopRequested
         with self._in_batch:
-            report = batches.process(
-                run_id, batch, to_arrow_schema(frame.schema, timezone="UTC"), lambda job: execute(frame, job)
-            )
+            columns = to_arrow_schema(frame.schema, timezone="UTC")
+            report = batches.process(run_id, batch, columns, lambda job: execute(frame, job), reading)
             if report is not None:
                 self._last = report
                 after(report)
@@ -133,27 +132,28 @@ class Run:
 
 def start_stream(
     frame: DataFrame,
-    name: str,
-    checkpoint: Path,
+    checkpoint: Checkpoint,
     trigger: str | timedelta,
     columns: Mapping[str, str] | None,
     batches: Batches,
     after: AfterBatch,
     release: Callable[[], None],
 ) -> Run:
-    """Start a streaming frame; its checkpoint lives in the store under the run's name."""
+    """Start a streaming frame; its checkpoint lives in the store under the run's name, and is repaired by now."""
     canonical(frame, columns)  # a wrong column is refused here, not by the first batch
     every_us = duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
-    run = Run(name, release)
+    run = Run(checkpoint.name, release)
 
     def batch_of(rows: DataFrame, number: int) -> None:
         try:
-            run.process(canonical(rows, columns), number, query_id(checkpoint), batches, after)
+            run_id = checkpoint.query_id()
+            reading = checkpoint.reading(number, batches.carried(run_id, number))
+            run.process(canonical(rows, columns), number, run_id, batches, after, reading)
         except SightlineError as error:
             run.failed(error)
             raise
 
-    writer = frame.writeStream.foreachBatch(batch_of).option("checkpointLocation", str(checkpoint))
+    writer = frame.writeStream.foreachBatch(batch_of).option("checkpointLocation", to_write(checkpoint.folder))
     run.follow(writer.trigger(processingTime=f"{every_us // 1000} milliseconds").start())
     return run
 
@@ -165,6 +165,7 @@ def start_once(
     batches: Batches,
     after: AfterBatch,
     release: Callable[[], None],
+    reading: Reading | None = None,
 ) -> Run:
     """Run the frames of a one-shot source as batches 0, 1, ... in the background; what is committed is not repeated."""
     run = Run(name, release)
@@ -172,7 +173,7 @@ def start_once(
     def loop() -> None:
         try:
             for number, frame in enumerate(frames):
-                run.process(frame(), number, run_id, batches, after)
+                run.process(frame(), number, run_id, batches, after, reading)
         except StopRequested:
             pass
         except SightlineError as error:
@@ -185,17 +186,3 @@ def start_once(
     run.follow(threading.Thread(target=loop, name=f"sightline-{name}", daemon=True), run_id)
     return run
 
-
-def failure(name: str, cause: BaseException) -> SightlineError:
-    """What a run failed of: our own error, if a task raised one, else a ``RunFailed`` with Spark's words."""
-    ours = _OURS.search(str(cause))
-    kind = getattr(errors, ours[1], None) if ours else None
-    if ours is not None and kind is not None:
-        error: SightlineError = kind(ours[2])
-    else:
-        lines = [line for line in str(cause).splitlines() if line.strip()] or [type(cause).__name__]
-        # Spark puts the Python error at the end of its traceback, and nothing but words before it.
-        line = next((line for line in reversed(lines) if _ERROR.match(line)), lines[0])
-        error = RunFailed(f"run {name!r} failed", value=line, hint="what was committed before it stays; see __cause__")
-    error.__cause__ = cause
-    return error

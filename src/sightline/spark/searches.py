@@ -48,7 +48,8 @@ def search_many(spark: SparkSession, store: Store, queries: Sequence[Query]) -> 
     frame = spark.createDataFrame(said, "part int, query long, said string").repartitionById(parts, "part")
 
     def read(snapshot: Snapshot) -> pa.Table:
-        pinned = replace(snapshot, runs={}, gone={}, counters={}, files={"segment": snapshot.files.get("segment", {})})
+        segments = {"segment": snapshot.files.get("segment", {})}
+        pinned = replace(snapshot, runs={}, positions={}, gone={}, counters={}, files=segments)
         stage = _stage(str(store.path), json.dumps(pinned.to_dict()))
         answered = frame.mapInArrow(stage, "first long, blob binary, missing string").collect()
         for row in answered:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from sightline.spark.connect import refuse_connect
+
 LOGGING = Path(__file__).with_name("log4j2.properties")  # errors only; Spark's own default greets with warnings
 ARROW_ROWS = 65_536  # Spark's default of 10,000 rows per Arrow batch costs a third of the throughput here
 ARROW_BYTES = 256 << 20  # a packed exchange has few, large values: bound a batch in bytes as well
@@ -23,6 +25,7 @@ def local_session() -> SparkSession:
     """
     active = SparkSession.getActiveSession()
     if active is not None:
+        refuse_connect(active)
         return active
     interrupt = signal.getsignal(signal.SIGINT)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -30,7 +33,8 @@ def local_session() -> SparkSession:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spark = (
-            SparkSession.builder.master("local[*]")
+            # As on a cluster, a task is tried four times: a Python worker that dies must not end the run.
+            SparkSession.builder.master("local[*,4]")
             .appName("sightline")
             # Workers do not inherit a virtual environment by themselves.
             .config("spark.pyspark.python", sys.executable)

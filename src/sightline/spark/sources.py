@@ -19,14 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sightline.model.errors import BadSource
+from sightline.model.errors import BadSource, StoreNotShared
 from sightline.spark.columns import canonical, quoted
-from sightline.spark.runs import failure
+from sightline.spark.connect import refuse_connect
+from sightline.spark.failures import failure
+from sightline.spark.paths import to_read, to_write
 from sightline.stages.read import CORRUPT
 from sightline.store.disk import full_disk_named
 
@@ -59,13 +60,15 @@ def chunks(source: Any, spark: SparkSession, columns: Mapping[str, str] | None, 
             return _chunks(source, spark, columns, folder)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, PySparkException):  # a frame is evaluated here, with whatever its author put into it
+        # A frame is evaluated here, with whatever its author put into it; Spark's errors come translated or raw.
+        if type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise failure("load", error) from error
         raise
 
 
 def _chunks(source: Any, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:
     if isinstance(source, DataFrame):
+        refuse_connect(source)
         return _stage_frame(canonical(source, columns), spark, folder)
     if isinstance(source, pa.Table):
         return _stage_table(source, spark, columns, folder)
@@ -118,15 +121,15 @@ def read_text(path: Path, kind: str, spark: SparkSession) -> DataFrame:
     """CSV with a header, or JSON lines; a record that cannot be decoded keeps its raw text."""
     if kind == "json":
         # A corrupt record fills its column only if the schema has it, so the schema is read first.
-        schema = spark.read.option("columnNameOfCorruptRecord", CORRUPT).json(str(path)).schema
+        schema = spark.read.option("columnNameOfCorruptRecord", CORRUPT).json(to_read(path)).schema
         fields = [field for field in schema.fields if field.name != CORRUPT]
         if not fields:
             raise BadSource(
                 "no record of this file can be decoded", value=str(path), allowed="one JSON object per line"
             )
         wanted = T.StructType([*fields, T.StructField(CORRUPT, T.StringType())])
-        return spark.read.schema(wanted).option("columnNameOfCorruptRecord", CORRUPT).json(str(path))
-    header = spark.read.option("header", True).csv(str(path)).schema
+        return spark.read.schema(wanted).option("columnNameOfCorruptRecord", CORRUPT).json(to_read(path))
+    header = spark.read.option("header", True).csv(to_read(path)).schema
     if not header.names:
         raise BadSource("the file has no header", value=str(path), allowed="column names in the first line")
     wanted = T.StructType(
@@ -134,7 +137,7 @@ def read_text(path: Path, kind: str, spark: SparkSession) -> DataFrame:
     )
     reader = spark.read.schema(wanted).option("header", True).option("columnNameOfCorruptRecord", CORRUPT)
     # Read as Latin-1 and turned back, the bytes stay as they are; read as UTF-8, Spark would repair bad ones silently.
-    frame = reader.option("multiLine", True).option("escape", '"').option("encoding", LATIN).csv(str(path))
+    frame = reader.option("multiLine", True).option("escape", '"').option("encoding", LATIN).csv(to_read(path))
     return frame.select(*(F.encode(F.col(quoted(name)), LATIN).cast("string").alias(name) for name in wanted.names))
 
 
@@ -148,7 +151,7 @@ def _from_parquet(path: Path, spark: SparkSession, columns: Mapping[str, str] | 
         first = found.schema.empty_table()
         parts = _cut(found.to_batches(batch_size=STAGED_GROUP_ROWS), found.schema)
         return _stage_tables(parts, first, rows, spark, columns, folder)
-    frame = canonical(spark.read.parquet(str(path)), columns)
+    frame = canonical(spark.read.parquet(to_read(path)), columns)
     return Chunks([lambda: frame], rows)
 
 
@@ -188,7 +191,7 @@ def _stage_tables(
     folder.mkdir(parents=True)
     # Types are checked on an empty frame first: a wrong column is refused before a large table is written.
     pq.write_table(_readable(empty), folder / "schema.parquet")
-    canonical(spark.read.parquet(str(folder / "schema.parquet")), columns, untyped=untyped)
+    canonical(spark.read.parquet(to_read(folder / "schema.parquet")), columns, untyped=untyped)
     frames = []
     for number, part in enumerate(parts):
         path = folder / f"{number:06d}.parquet"
@@ -202,12 +205,14 @@ def _stage_tables(
 def _frame_of(
     path: Path, spark: SparkSession, columns: Mapping[str, str] | None, untyped: bool
 ) -> Callable[[], DataFrame]:
-    return lambda: canonical(spark.read.parquet(str(path)), columns, untyped=untyped)
+    return lambda: canonical(spark.read.parquet(to_read(path)), columns, untyped=untyped)
 
 
 def _stage_frame(frame: DataFrame, spark: SparkSession, folder: Path) -> Chunks:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    frame.write.option("maxRecordsPerFile", COMMIT_ROWS).option("compression", "lz4").parquet(str(folder))
+    seen = Observation()
+    counted = frame.observe(seen, F.count(F.lit(1)).alias("rows"))
+    counted.write.option("maxRecordsPerFile", COMMIT_ROWS).option("compression", "lz4").parquet(to_write(folder))
     groups: list[list[str]] = []
     total = held = 0
     for path in sorted(folder.glob("*.parquet")):
@@ -215,8 +220,16 @@ def _stage_frame(frame: DataFrame, spark: SparkSession, folder: Path) -> Chunks:
         if not groups or held + rows > COMMIT_ROWS:
             groups.append([])
             held = 0
-        groups[-1].append(str(path))
+        groups[-1].append(to_read(path))
         held, total = held + rows, total + rows
+
+    if total != seen.get["rows"]:
+        raise StoreNotShared(
+            f"of {seen.get['rows']} staged rows the driver finds {total}",
+            value=str(folder),
+            allowed="one folder that driver and executors have under the same path",
+            hint="mount it on every host, or open a store on a path that all share; nothing was loaded",
+        )
 
     def read(files: list[str]) -> Callable[[], DataFrame]:
         return lambda: spark.read.schema(frame.schema).parquet(*files)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sightline.model.errors import StoreNotShared
 from sightline.model.time import MAX_US
 from sightline.stages import schema as payload
 from sightline.stages.book import SubscriptionBook
@@ -25,14 +26,20 @@ from sightline.stages.compile import Compiler, Indexes
 from sightline.stages.current import CurrentStatistics
 from sightline.stages.epochs import Epochs, layout_of
 from sightline.stages.job import Job
+from sightline.stages.repeated import refuse_other_rows
 from sightline.stages.standing import NEAREST, TOP_TERMS
+from sightline.stages.tables import Target
 from sightline.stages.tallies import tally
+from sightline.stages.token import new_token
+from sightline.store.files import FileEntry, new_name
 from sightline.store.plans import Plan
+from sightline.store.positions import Reading, write_logs
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
 Execute = Callable[[Job], Iterable[bytes]]  # runs the stages, returns the receipts
 SEGMENT_ROWS = 1 << 20
+INLINE_CHARACTERS = 1 << 16  # of the logs of a batch's sources; longer ones get a file
 
 
 @dataclass(frozen=True)
@@ -78,17 +85,24 @@ class Batches:
         self._clock = clock
         self._segment_rows = segment_rows
         self._batch_lock = threading.Lock()
+        self._token: str | None = None
 
     @property
     def in_batch(self) -> bool:
         """Whether a batch is between its plan and its commit."""
         return self._batch_lock.locked()
 
-    def process(self, run: str, batch: int, columns: pa.Schema, execute: Execute) -> BatchReport | None:
-        """Run one batch to its commit; None if it is committed already."""
+    def process(
+        self, run: str, batch: int, columns: pa.Schema, execute: Execute, reading: Reading | None = None
+    ) -> BatchReport | None:
+        """Run one batch to its commit; None if it is committed already.
+
+        ``reading`` is what the batch reads, for the log; a batch that is repeated with other rows is refused.
+        """
         with self._batch_lock:
             snapshot = self.store.commits.refresh()
             if snapshot.has_run(run, batch):
+                refuse_other_rows(self.store, snapshot.positions.get(run), batch, reading)
                 return None
             began = time.perf_counter()
             kept = payload.with_batch(payload.decode(snapshot.schema), columns)
@@ -99,13 +113,25 @@ class Batches:
             planned = time.perf_counter()
             receipts = [json.loads(receipt) for receipt in execute(job)]
             ran = time.perf_counter()
-            version, counters = self._commit(plan, receipts, kept)
+            version, counters = self._commit(plan, receipts, kept, reading)
             self.store.plans.discard(run, batch)
             self.compiler.discard_retired()
             self.statistics.save_if_due()
             seconds = {"plan": planned - began, "job": ran - planned, "commit": time.perf_counter() - ran}
             routing_s = sum(receipt.get("routing_s", 0.0) for receipt in receipts)
             return BatchReport(run, batch, version, seconds, counters, routing_s)
+
+    def carried(self, run: str, batch: int) -> set[str]:
+        """Log entries of its sources that a batch need not carry; a repeated one is compared with all of them."""
+        snapshot = self.store.commits.snapshot()
+        position = snapshot.positions.get(run)
+        return set() if position is None or snapshot.has_run(run, batch) else position.carried
+
+    def _pipeline_token(self) -> str:
+        """Written when the first batch needs it: opening a store writes nothing."""
+        if self._token is None:
+            self._token = new_token(Target(self.store.path, self.store.durable))
+        return self._token
 
     def _plan(self, run: str, batch: int) -> Plan:
         self.epochs.serve()
@@ -131,6 +157,7 @@ class Batches:
         config = self.store.config
         return Job(
             store=str(self.store.path),
+            token=self._pipeline_token(),
             config=config.to_dict(),
             workers=routing.workers,
             epoch_file=epoch["file"],
@@ -152,7 +179,11 @@ class Batches:
             pane_state=[(entry.name, entry.meta.get("last_us", MAX_US)) for entry in snapshot.entries("panes")],
         )
 
-    def _commit(self, plan: Plan, receipts: list[dict[str, Any]], kept: pa.Schema) -> tuple[int, dict[str, int]]:
+    def _commit(
+        self, plan: Plan, receipts: list[dict[str, Any]], kept: pa.Schema, reading: Reading | None
+    ) -> tuple[int, dict[str, int]]:
+        if any(receipt["token"] != self._token for receipt in receipts):
+            raise StoreNotShared("a worker has read the token of another pipeline", value=str(self.store.path))
         counters: dict[str, int] = {}
         files: list[dict[str, Any]] = []
         with self.commit_lock:
@@ -184,6 +215,20 @@ class Batches:
                 "counters": counters,
                 "schema": payload.encode(kept) if len(kept) else None,
             }
+            if reading is not None:
+                entry |= self._said(reading, snapshot, plan.run, files)
             version = self.store.commits.append(entry, snapshot.version)
             self.statistics.include(snapshot, receipts, plan.control)
             return version, public
+
+    def _said(
+        self, reading: Reading, snapshot: Snapshot, run: str, files: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """What the entry says of the reading; long texts go to a file, and files that none needs any more go."""
+        file = None
+        if sum(len(text) for text in reading.logs.values()) > INLINE_CHARACTERS:
+            file = new_name("readings")
+            size = write_logs(self.store.data_path(file), reading.logs, durable=self.store.durable)
+            files.append(FileEntry("readings", file, len(reading.logs), size, run).to_dict())
+        before = snapshot.positions.get(run)
+        return {"reading": reading.to_entry(file), "remove": [] if before is None else before.unneeded(reading)}

@@ -15,6 +15,7 @@ class Job:
     """The frozen orders of one micro-batch. Files are named relative to the store; all of them are immutable."""
 
     store: str
+    token: str  # file by which a process knows the driver's store (`token`)
     config: dict[str, object]  # of the store; not read from its folder, where another store may stand by now
     workers: int
     epoch_file: str

@@ -22,13 +22,14 @@ from sightline.stages.pane_files import unpack_counts, write_tables
 from sightline.stages.parcel import LATE, MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
 from sightline.stages.range_matches import OBJECT_COLUMNS
 from sightline.stages.tables import Target, write_table
+from sightline.stages.token import seen_token
 from sightline.stages.top_terms import merge_top_terms
 from sightline.stages.work import Receipt
 
 
 def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     """Everything of one merge partition in one micro-batch; yields receipts."""
-    target = job.target()
+    target, token = job.target(), seen_token(job)
     tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: [], LATE: []}
     counts: list[PaneCounts] = []
     high = job.high_us
@@ -44,7 +45,7 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
             counts.append(unpack_counts(parcel.blob))
         else:
             tables[parcel.kind].append(from_ipc(parcel.blob))
-    receipt = Receipt()
+    receipt = Receipt(token)
     if tables[MATCHES]:
         _matches(target, pa.concat_tables(tables[MATCHES]), receipt)
     if tables[LATE]:

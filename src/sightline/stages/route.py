@@ -28,6 +28,7 @@ from sightline.stages.sample import Sample
 from sightline.stages.standing import SUMMARY, WINDOWS
 from sightline.stages.summary import Summary, awaited, open_summary
 from sightline.stages.tallies import grown, tally_text
+from sightline.stages.token import seen_token
 from sightline.store.array_file import ArrayFile
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
@@ -81,6 +82,7 @@ def _needed(
 
 def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterator[Parcel]:
     """All packets of one source partition."""
+    seen_token(job)
     config = job.store_config()
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
     router = routing.router([FILES.get(job.store, name, "learnt", open_learnt) for name in job.learnt])

@@ -1,18 +1,21 @@
 """Compile every kernel once, in this process, before worker processes need them.
 
-Numba's on-disk cache has crashed processes that raced for it; so the driver fills it and the workers only read. The
-smallest pipeline is run on a store of its own, over mapped files and unpacked packets, so that the compiled signatures
-are those of the real run.
+Numba's on-disk cache has crashed processes that raced for it; so one process of a machine fills it, the others wait for
+it, and then only read. The smallest pipeline is run on a store of its own, over mapped files and unpacked packets, so
+that the compiled signatures are those of the real run.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-from sightline.jit import cache_directory
+from sightline.jit import warmed_mark
 from sightline.model.config import StoreConfig
 from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQuery
 from sightline.model.regions import Box, Circle, Polygon
@@ -27,14 +30,33 @@ from sightline.stages.search import Searcher
 from sightline.stages.search_log import SearchLog
 from sightline.store.store import Store
 
-DONE = "warmed"
+LOCK = "warming.lock"
 
 
 def warm(partitioner: str = "grid") -> bool:
     """Fill the kernel cache of this code version for a partitioner; True if there was something to do."""
-    done = cache_directory() / f"{DONE}-{partitioner}"
+    done = warmed_mark(partitioner)
     if done.exists():
         return False
+    done.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(done.parent):
+        if done.exists():
+            return False
+        _use_every_kernel(partitioner)
+        done.touch()
+    return True
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process fills this cache; the system frees the lock of one that dies."""
+    with (folder / LOCK).open("w") as file:
+        with contextlib.suppress(OSError):  # a file system without locks: a race is better than no start
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _use_every_kernel(partitioner: str) -> None:
     everywhere = Box(-180, -90, 180, 90)
     queries: list[Query] = [
         RangeQuery("flood AND (boat OR rescue) AND NOT calm", Box(-10, -10, 10, 10)),
@@ -84,6 +106,3 @@ def warm(partitioner: str = "grid") -> bool:
         for query in (*queries[:-1], two, *counted):
             log.count(query, searcher.answer(query)[0])
         log.flush()
-    done.parent.mkdir(parents=True, exist_ok=True)
-    done.touch()
-    return True

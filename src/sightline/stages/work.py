@@ -45,6 +45,7 @@ from sightline.stages.route import open_routing
 from sightline.stages.segments import write_segments
 from sightline.stages.standing import Lifetimes, open_dropped
 from sightline.stages.tables import Target, write_table
+from sightline.stages.token import seen_token
 from sightline.stages.top_terms import pane_counts
 from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
@@ -54,6 +55,7 @@ from sightline.store.files import FileEntry, new_name
 class Receipt:
     """What a task did: files to commit and what it counted."""
 
+    token: str = ""  # of the store, as the task read it
     files: list[dict[str, object]] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     leaves: list[str] = field(default_factory=list)  # objects per leaf, by route tasks that reported here (`tallies`)
@@ -79,7 +81,7 @@ class Receipt:
 def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
     """Everything of one worker in one micro-batch."""
     target = job.target()
-    receipt = Receipt()
+    receipt = Receipt(seen_token(job))
     packets: list[Packet] = []
     rejects: list[pa.Table] = []
     learnt: list[dict[str, npt.NDArray[Any]]] = []

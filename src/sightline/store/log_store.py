@@ -95,16 +95,19 @@ class MemoryLogStore:
 
 
 def local_path(url: str | Path) -> Path:
-    """The local path a store is named by; ``BadConfig`` for schemes without a put-if-absent of ours."""
+    """The local path a store is named by; ``BadConfig`` for schemes without a put-if-absent of ours.
+
+    Absolute from here on: workers have other working folders, and the caller's may change.
+    """
     if isinstance(url, Path):
-        return url
+        return url.absolute()
     parsed = urlparse(url)
     if parsed.scheme == "file" and parsed.netloc in ("", "localhost"):
-        return Path(parsed.path)
+        return Path(parsed.path).absolute()
     if "://" in url:
         raise BadConfig("a store cannot be kept there", value=url, allowed="a local path or file:///path",
                         hint="use a folder that all workers mount")
-    return Path(url)
+    return Path(url).absolute()
 
 
 def log_store_for(url: str | Path, *, durable: bool = True) -> LogStore:

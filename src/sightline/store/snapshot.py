@@ -8,6 +8,7 @@ from typing import Any
 
 from sightline.model.errors import IncompatibleStore
 from sightline.store.files import FileEntry
+from sightline.store.positions import Position, advanced
 
 OPS = ("batch", "merge", "epoch", "sweep")
 
@@ -31,6 +32,8 @@ class Snapshot:
         As given by the epoch entries, each with ``valid_from`` (a version).
     runs : dict
         Run id to its last committed batch id.
+    positions : dict
+        Run id to how far it has read; a load has none, nor has a run of a store that was written before there were any.
     files : dict
         Kind to name to entry.
     gone : dict
@@ -48,6 +51,7 @@ class Snapshot:
     marks: list[list[int]] = field(default_factory=list)
     epochs: list[dict[str, Any]] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
+    positions: dict[str, Position] = field(default_factory=dict)
     files: dict[str, dict[str, FileEntry]] = field(default_factory=dict)
     gone: dict[str, float] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
@@ -56,6 +60,11 @@ class Snapshot:
     def has_run(self, run: str, batch: int) -> bool:
         """Whether batch `batch` of a run is committed (batches of a run are committed in order)."""
         return batch <= self.runs.get(run, -1)
+
+    def position(self, name: str, *, stream: bool) -> Position | None:
+        """How far the run of a name has read; a stream and a one-shot run may have the same name."""
+        found = [at for at in self.positions.values() if at.name == name and (at.source is None) == stream]
+        return max(found, key=lambda at: at.version, default=None)
 
     def entries(self, kind: str) -> list[FileEntry]:
         """Files of a kind, oldest data first."""
@@ -74,6 +83,7 @@ class Snapshot:
             "marks": self.marks,
             "epochs": self.epochs, "runs": self.runs, "gone": self.gone, "counters": self.counters,
             "schema": self.schema,
+            "positions": [position.to_dict() for position in self.positions.values()],
             "files": [entry.to_dict() for group in self.files.values() for entry in group.values()],
         }
 
@@ -90,6 +100,7 @@ class SnapshotBuilder:
         self._schema: list[Any] | None = None
         self._epochs: list[dict[str, Any]] = []
         self._runs: dict[str, int] = {}
+        self._positions: dict[str, Position] = {}
         self._gone: dict[str, float] = {}
         self._counters: dict[str, int] = {}
         self._files: dict[str, dict[str, FileEntry]] = {}
@@ -104,6 +115,8 @@ class SnapshotBuilder:
         builder._high, builder._low, builder._marks = body["high"], body["low"], body["marks"]
         builder._epochs, builder._runs = body["epochs"], body["runs"]
         builder._gone, builder._counters = body["gone"], body["counters"]
+        read = [Position.from_dict(item) for item in body.get("positions", ())]
+        builder._positions = {position.run: position for position in read}
         for item in body["files"]:
             entry = FileEntry.from_dict(item)
             builder._files.setdefault(entry.kind, {})[entry.name] = entry
@@ -114,7 +127,7 @@ class SnapshotBuilder:
         self._shared = self._gone_shared = True
         self._owned.clear()
         return Snapshot(self.version, self._high, self._low, self._control, self._marks, self._epochs, self._runs,
-                        self._files, self._gone, self._counters, self._schema)
+                        self._positions, self._files, self._gone, self._counters, self._schema)
 
     def check(self, entry: dict[str, Any]) -> None:
         """``ValueError`` when an entry does not fit the state; called before it is written for good."""
@@ -150,6 +163,8 @@ class SnapshotBuilder:
             self._counters[name] = self._counters.get(name, 0) + int(amount)
         if op == "batch":
             self._runs[entry["run"]] = int(entry["batch"])
+            if entry.get("reading") is not None:
+                self._positions[entry["run"]] = advanced(self._positions.get(entry["run"]), entry)
             self._control = max(self._control, int(entry.get("control", -1)))
             marks = [m for m in (self._high, entry.get("high")) if m is not None]
             self._high = max(marks) if marks else None
@@ -167,6 +182,7 @@ class SnapshotBuilder:
         """Copy the small dictionaries once after a freeze; those of file names only when touched."""
         if self._shared:
             self._epochs, self._runs = list(self._epochs), dict(self._runs)
+            self._positions = dict(self._positions)
             self._counters, self._files = dict(self._counters), dict(self._files)
             self._shared = False
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sightline.model.config import StoreConfig
-from sightline.model.errors import CorruptFile, IncompatibleStore, NotAStore
+from sightline.model.errors import CorruptFile, IncompatibleStore, NotAStore, StoreNotShared
 from sightline.store.commit_log import CommitLog
 from sightline.store.control_log import ControlLog
 from sightline.store.disk import full_disk_named, put_new, replace_file, sync_folder
@@ -49,7 +49,7 @@ class Store:
         self.path = path
         self.config = config
         self.durable = durable
-        self.commits = CommitLog(LocalLogStore(path / LOG, durable=durable), before_append=self._sync_added)
+        self.commits = CommitLog(LocalLogStore(path / LOG, durable=durable), before_append=self._check_and_sync)
         self.control = ControlLog(LocalLogStore(path / CONTROL, durable=durable))
         self.plans = PlanStore(path / PLANS, durable=durable)
         self.lock = PipelineLock(path / LOCK)
@@ -114,8 +114,18 @@ class Store:
         raise CorruptFile("a file the log names is missing", value=str(missing.filename),
                           hint="restore this file from a copy; other files stay readable") from missing
 
-    def _sync_added(self, entry: dict[str, Any]) -> None:
-        """Before a commit: make the names of its new files durable, one sync per folder."""
+    def _check_and_sync(self, entry: dict[str, Any]) -> None:
+        """Before a commit: its new files are here as they were written, and their names durable, a sync per folder."""
+        for item in entry.get("add", ()):
+            path = self.data_path(item["name"])
+            try:
+                found = f"has {path.stat().st_size} bytes"
+            except FileNotFoundError:
+                found = "is missing"
+            if found != f"has {item['bytes']} bytes":
+                raise StoreNotShared(f"a file to be committed {found} here", value=str(path),
+                                     allowed=f"the {item['bytes']} bytes that were written",
+                                     hint="all hosts must see one folder under the store's path; nothing was committed")
         if self.durable:
             folders = {os.path.dirname(item["name"]) for item in entry.get("add", ())}
             with full_disk_named(self.path):

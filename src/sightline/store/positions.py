@@ -1,0 +1,138 @@
+"""How far each run has read, in the words of its source; the log keeps them and the store never interprets them.
+
+Spark writes what a batch has read into a checkpoint of its own, without syncing it; our commit is synced. So the entry
+of a batch carries the texts of that checkpoint too, and a checkpoint that a power cut took is written anew from the
+log. A one-shot run says only which source its name belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from sightline.store.array_file import ArrayFile, write_array_file
+
+KEPT_BATCHES = 2  # Spark starts from the offsets of the last batch and of the one before
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one batch has read.
+
+    Attributes
+    ----------
+    name : str
+        The run's.
+    source : str or None
+        Of a one-shot run: the source that has this name.
+    offsets : str or None
+        Of a stream: up to where the batch reads.
+    logs : dict
+        Of a stream: entries of the sources' own logs that no earlier commit carries, by their names.
+    done : tuple
+        Names of log entries that those make superfluous.
+    """
+
+    name: str
+    source: str | None = None
+    offsets: str | None = None
+    logs: Mapping[str, str] = field(default_factory=dict)
+    done: tuple[str, ...] = ()
+
+    def to_entry(self, file: str | None = None) -> dict[str, Any]:
+        """As the commit entry carries it; with a file, the texts of the logs are in there."""
+        body: dict[str, Any] = {"name": self.name}
+        for key, value in (("source", self.source), ("offsets", self.offsets), ("done", list(self.done))):
+            if value:
+                body[key] = value
+        if self.logs:
+            body["logs"] = dict(self.logs) if file is None else dict.fromkeys(self.logs, None)
+        if file is not None:
+            body["file"] = file
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a run stands after its last commit: the sum of its readings.
+
+    Attributes
+    ----------
+    run, name, source
+        The run's id, its name, and as in :class:`Reading`.
+    batch, version : int
+        Its last committed batch, and the version of that commit.
+    offsets : dict
+        Batch to text, of the last batches.
+    logs : dict
+        Name to text; a text that is in a data file has its name in ``files`` instead.
+    files : dict
+        Name to data file.
+    """
+
+    run: str
+    name: str
+    batch: int
+    version: int
+    source: str | None = None
+    offsets: dict[int, str] = field(default_factory=dict)
+    logs: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def carried(self) -> set[str]:
+        """Names of the log entries that the commits carry."""
+        return {*self.logs, *self.files}
+
+    def unneeded(self, reading: Reading) -> list[str]:
+        """Data files that nothing needs any more once `reading` is committed."""
+        still = {file for name, file in self.files.items() if name not in {*reading.done, *reading.logs}}
+        return sorted(set(self.files.values()) - still)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form, for checkpoints of the log."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_dict`; JSON has turned the numbers of batches into text."""
+        return cls(**{**body, "offsets": {int(batch): text for batch, text in body["offsets"].items()}})
+
+
+def advanced(before: Position | None, entry: dict[str, Any]) -> Position:
+    """The position after the commit entry of a batch that carries a reading."""
+    said, batch = entry["reading"], int(entry["batch"])
+    kept = before or Position(entry["run"], said["name"], -1, 0)
+    gone = {*said.get("done", ()), *said.get("logs", ())}
+    offsets = {number: text for number, text in kept.offsets.items() if number > batch - KEPT_BATCHES}
+    logs = {name: text for name, text in kept.logs.items() if name not in gone}
+    files = {name: file for name, file in kept.files.items() if name not in gone}
+    if said.get("offsets") is not None:
+        offsets[batch] = said["offsets"]
+    for name, text in said.get("logs", {}).items():
+        if text is None:
+            files[name] = said["file"]
+        else:
+            logs[name] = text
+    return Position(
+        entry["run"], said["name"], batch, int(entry["version"]), said.get("source"), offsets, logs, files
+    )
+
+
+def write_logs(path: Path, logs: Mapping[str, str], *, durable: bool) -> int:
+    """Write texts that are too long for an entry; returns the size of the file."""
+    texts = {name: text.encode("utf-8", "surrogateescape") for name, text in logs.items()}
+    return write_array_file(path, texts, durable=durable)
+
+
+def logs_of(position: Position, data: Path) -> dict[str, str]:
+    """All texts of the sources' logs that the commits of a run carry; ``data`` is the folder of data files."""
+    texts = dict(position.logs)
+    for file in set(position.files.values()):
+        opened = ArrayFile.open(data / file)
+        named = [name for name, holder in position.files.items() if holder == file]
+        texts |= {name: bytes(opened.buffer(name)).decode("utf-8", "surrogateescape") for name in named}
+    return texts
+

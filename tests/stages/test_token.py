@@ -1,0 +1,85 @@
+"""Workers that see another folder under the store's path are noticed before anything is committed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import sightline as sl
+from sightline.stages import token
+from sightline.stages.inline import execute_inline
+from sightline.stages.job import Job
+from tests.stages.worlds import Deployment, table_of
+
+ROWS = [{"id": str(i), "lon": 1.0, "lat": 1.0, "ts_us": i, "text": "flood"} for i in range(8)]
+
+
+def process(deployment: Deployment, receipts_of) -> object:
+    table = table_of(ROWS)
+    return deployment.batches.process("other", 0, table.schema, lambda job: receipts_of(job, [table.to_batches()]))
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Deployment:
+    made = Deployment(tmp_path / "store")
+    made.feed(ROWS)
+    token._seen.cache_clear()  # as in a process that has just started
+    return made
+
+
+@pytest.mark.parametrize("private", ["no folder", "a copy from before", "a copy of now with another token"])
+def test_a_private_folder_is_refused(deployment: Deployment, tmp_path: Path, private: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if private == "a copy from before":
+        shutil.copytree(deployment.folder, elsewhere)
+        deployment.reopen()
+
+    def elsewhere_executed(job: Job, parts) -> list[bytes]:
+        if private.startswith("a copy of now"):
+            shutil.copytree(deployment.folder, elsewhere)
+            (elsewhere / "data" / job.token).write_text("token/" + "0" * 32 + ".sl")
+        return execute_inline(parts, replace(job, store=str(elsewhere)))
+
+    before = deployment.store.commits.refresh()
+    with pytest.raises(sl.StoreNotShared, match="does not see the driver's store"):
+        process(deployment, elsewhere_executed)
+    assert deployment.store.commits.refresh() == before
+    assert process(deployment, lambda job, parts: execute_inline(parts, job)) is not None
+
+
+def test_a_receipt_of_another_pipeline_is_refused(deployment: Deployment) -> None:
+    def forged(job: Job, parts) -> list[bytes]:
+        said = [json.loads(receipt) for receipt in execute_inline(parts, job)]
+        return [json.dumps({**receipt, "token": "token/old.sl"}).encode() for receipt in said]
+
+    before = deployment.store.commits.refresh()
+    with pytest.raises(sl.StoreNotShared, match="another pipeline"):
+        process(deployment, forged)
+    assert deployment.store.commits.refresh() == before
+
+
+def test_files_that_the_driver_does_not_find_are_not_committed(deployment: Deployment) -> None:
+    def lost(job: Job, parts) -> list[bytes]:
+        receipts = execute_inline(parts, job)
+        (deployment.folder / "data" / json.loads(receipts[0])["files"][0]["name"]).unlink()
+        return receipts
+
+    before = deployment.store.commits.refresh()
+    with pytest.raises(sl.StoreNotShared, match="is missing here"):
+        process(deployment, lost)
+    assert deployment.store.commits.refresh() == before
+
+
+def test_a_token_is_read_once_per_process(deployment: Deployment) -> None:
+    deployment.feed(ROWS)
+    seen = token._seen.cache_info().misses
+    deployment.feed(ROWS)
+    assert token._seen.cache_info().misses == seen == 1
+    assert len(list((deployment.folder / "data" / "token").iterdir())) == 1
+    deployment.reopen()
+    deployment.feed(ROWS)
+    assert len(list((deployment.folder / "data" / "token").iterdir())) == 1, "that of the pipeline before is gone"
