@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
+from sightline.cli import output
 from sightline.cli.output import shown, sparkline, table, to_json
 from sightline.cli.progress_log import ProgressLog
 from sightline.stages.batch import BatchReport
@@ -54,3 +56,18 @@ def test_progress_shows_a_batch_once() -> None:
     assert batch.to_dict() == {"batch": 3, "rows": 1000, "matches": 4, "seconds": 0.5, "rows_per_s": 2000.0}
     assert log.fresh() == []
     assert log.rates == [2000.0]
+
+
+def test_notices_of_the_engine_reach_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    engine, progress = logging.getLogger("sightline"), logging.getLogger("sightline.progress")
+    handlers, level = list(engine.handlers), progress.level
+    try:
+        output.show_notices()
+        progress.info("compiling kernels: %d of %d", 1, 2)
+        logging.getLogger("sightline.runs").warning("repaired [the checkpoint]")
+        logging.getLogger("sightline.runs").info("nobody asked")
+    finally:
+        engine.handlers, progress.level = handlers, level
+    said = capsys.readouterr()
+    assert said.err == "sightline: compiling kernels: 1 of 2\nsightline: repaired [the checkpoint]\n"
+    assert said.out == ""

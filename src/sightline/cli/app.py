@@ -62,4 +62,5 @@ def main() -> None:
     """Entry point of the command ``sightline``."""
     # Py4J logs its own trace when a call is interrupted; a command says what happened in one line.
     logging.getLogger().addHandler(logging.NullHandler())
+    output.show_notices()
     app(prog_name="sightline")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,19 @@ _BARS = "▁▂▃▄▅▆▇█"
 def console(*, stderr: bool = False) -> Console:
     """A console on the stream of the moment (made anew each time, so that a redirected stream is honoured)."""
     return Console(stderr=stderr, highlight=False)
+
+
+class _Notices(logging.Handler):
+    """What the engine says while it works, a line each on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        console(stderr=True).print(f"sightline: {record.getMessage()}", markup=False, soft_wrap=True)
+
+
+def show_notices() -> None:
+    """Show what takes long (``sightline.progress``), and every warning."""
+    logging.getLogger("sightline").addHandler(_Notices())
+    logging.getLogger("sightline.progress").setLevel(logging.INFO)
 
 
 def _plain(value: object) -> object:
