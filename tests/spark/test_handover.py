@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -70,3 +71,21 @@ def test_a_failed_batch_leaves_no_files(spark: SparkSession, monkeypatch: pytest
             engine.load(broken)
         assert list(handed.iterdir()) == []
         assert engine.counters()["objects"] == 9
+
+
+@pytest.mark.spark
+def test_a_batch_of_a_store_on_the_network_passes_files_on_here(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handover, "LEAST_BYTES", 1)
+    monkeypatch.setattr(handover, "is_on_network", lambda path: True)
+    place, said = [1.0, 2.0], {"ts": ["2026-01-01"] * 2, "text": ["x"] * 2}
+    rows = pa.table({"id": ["a", "b"], "lon": place, "lat": place, **said})
+    with new_folder() as folder, sl.open(Path(folder) / "store", spark=spark, workers=2) as engine:
+        elsewhere = Path(handover.handed_folder(str(engine.path)))
+        try:
+            assert engine.load(rows)["objects"] == 2
+            assert list(elsewhere.iterdir()) == []
+            assert not (engine.path / "data" / handover.HANDED).exists()
+        finally:
+            shutil.rmtree(elsewhere)

@@ -50,7 +50,7 @@ def _meant(name: str, words: str) -> SightlineError:
         )
     if missing is not None:
         return BadSource(
-            "a file of the source is not there, or not on every host",
+            "a file of the source is not there, or not on all hosts",
             value=missing[1].rstrip(".,;"),
             allowed="on a cluster: a path that all hosts share",
             hint="put it there, or read it into a pyarrow.Table and load that",
