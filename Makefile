@@ -13,10 +13,10 @@ BENCH = tokenise pipeline
 STAMP := .venv/.sightline-setup
 RUN := scripts/in-venv
 
-.PHONY: help setup demo test test-fast test-slow lint bench docs lock clean
+.PHONY: help setup demo test test-fast test-slow test-cluster lint bench docs lock clean
 
 help: ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create .venv/, install the locked dependencies, find or install Java
 	@scripts/find-java > .venv/.java-home
@@ -29,14 +29,17 @@ $(STAMP): requirements.lock pyproject.toml scripts/setup
 demo: setup ## Stream synthetic posts through Spark for a minute (SECONDS=60)
 	@$(RUN) sightline demo --seconds $(SECONDS) $(ARGS)
 
-test: lint ## Run every check and every test but the slow ones
-	@$(RUN) pytest -m "not slow" $(ARGS)
+test: lint ## Run every check and every test but the slow ones and those on a cluster
+	@$(RUN) pytest -m "not slow and not cluster" $(ARGS)
 
 test-fast: setup ## Run the tests that need no Spark
-	@$(RUN) pytest -m "not spark and not slow" $(ARGS)
+	@$(RUN) pytest -m "not spark and not slow and not cluster" $(ARGS)
 
 test-slow: setup ## Run the slow tests (checked indices, a cold kernel cache, Ctrl-C)
-	@$(RUN) pytest -m slow $(ARGS)
+	@$(RUN) pytest -m "slow and not cluster" $(ARGS)
+
+test-cluster: setup ## Run the tests on a Spark cluster of three hosts (namespaces where root allows them)
+	@$(RUN) pytest tests/cluster -m cluster --durations=0 --durations-min=0.5 $(ARGS)
 
 lint: setup ## Check style, types and layers
 	@$(RUN) ruff check .
