@@ -25,14 +25,14 @@ from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
 from sightline.partition import routing_class
 from sightline.spark.connect import refuse_connect
-from sightline.stages.book import SubscriptionBook
-from sightline.stages.fitting import given_history
-from sightline.stages.leaves import leaf_rows, routes_of
-from sightline.stages.registry import Registry
-from sightline.stages.results import Results
-from sightline.stages.search import Searcher
-from sightline.stages.search_log import SearchLog
-from sightline.stages.totals import OnBatch
+from sightline.stages.registered.book import SubscriptionBook
+from sightline.stages.registered.registry import Registry
+from sightline.stages.results.results import Results
+from sightline.stages.results.totals import OnBatch
+from sightline.stages.routing.fitting import given_history
+from sightline.stages.routing.leaves import leaf_rows, routes_of
+from sightline.stages.search.search import Searcher
+from sightline.stages.search.search_log import SearchLog
 from sightline.store.store import Store
 
 if TYPE_CHECKING:

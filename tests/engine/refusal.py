@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import sightline as sl
 from sightline.cli.app import app
-from sightline.stages.search import Searcher
+from sightline.stages.search.search import Searcher
 from sightline.store.store import Store
 
 WORLD = sl.Box(-180, -90, 180, 90)

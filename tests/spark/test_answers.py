@@ -21,7 +21,7 @@ from tests.stages.worlds import Deployment, new_folder, table_of
 import sightline as sl
 from sightline.model.queries import Query
 from sightline.spark import handover
-from sightline.stages.current import CurrentStatistics
+from sightline.stages.routing.current import CurrentStatistics
 from sightline.store.store import Store
 from sightline.testing import StandingOracle
 

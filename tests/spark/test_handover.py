@@ -14,7 +14,7 @@ from tests.stages.worlds import new_folder
 import sightline as sl
 from sightline.spark import handover
 from sightline.spark.handover import Handover
-from sightline.stages.parcel import OBJECTS, RECEIPT, Parcel
+from sightline.stages.exchange.parcel import OBJECTS, RECEIPT, Parcel
 
 
 def files(way: Handover) -> list[Path]:

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import sightline as sl
 from sightline.index.registry import STANDING_INDEXES
 from sightline.index.standing.gi2 import Gi2Index
-from sightline.stages import compile as compiling
-from sightline.stages.compile import Indexes
-from sightline.stages.job import Job
-from sightline.stages.maintain import Maintenance
-from sightline.stages.standing import RANGE, Lifetimes, open_compiled
+from sightline.stages.exchange.job import Job
+from sightline.stages.registered import compile as compiling
+from sightline.stages.registered.compile import Indexes
+from sightline.stages.registered.standing import RANGE, Lifetimes, open_compiled
+from sightline.stages.upkeep.maintain import Maintenance
 from sightline.testing import StandingOracle
 from tests.stages import worlds
 from tests.stages.worlds import SECOND, Deployment, check_standing
@@ -220,8 +220,8 @@ def test_a_failed_delta_is_made_again(tmp_path, counted):
         deployment.feed([row(0)])
         subscribe(deployment, "b")
         with (
-            patch("sightline.stages.compiled_files.write_index", side_effect=OSError("no space left on device")),
-            pytest.raises(OSError, match="no space left"),
+            patch("sightline.stages.registered.compiled_files.write_index", side_effect=OSError("disk is full")),
+            pytest.raises(OSError, match="disk is full"),
         ):
             deployment.feed([row(1)])
         deployment.feed([row(1)])
@@ -363,7 +363,7 @@ def test_flags_of_a_block_are_computed_once_per_job(tmp_path):
     for i in range(3):
         subscribe(deployment, f"s{i}")
     jobs = []
-    with patch("sightline.stages.work.Lifetimes", side_effect=lambda *a: jobs.append(Lifetimes(*a)) or jobs[-1]):
+    with patch("sightline.stages.flow.work.Lifetimes", side_effect=lambda *a: jobs.append(Lifetimes(*a)) or jobs[-1]):
         deployment.feed([row(i) for i in range(9)])  # several packets
     (lifetimes,) = [job for job in jobs if job._flags]
     assert len(lifetimes._flags) == 1

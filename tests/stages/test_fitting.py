@@ -10,8 +10,8 @@ import pytest
 
 import sightline as sl
 from sightline.model.errors import BadSource
-from sightline.stages import epochs, fitting
-from sightline.stages.mapped import FILES
+from sightline.stages.exchange.mapped import FILES
+from sightline.stages.routing import epochs, fitting
 from sightline.store.array_file import write_array_file
 from tests.stages.worlds import SECOND, Deployment, table_of
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import sightline as sl
 from sightline.index.registry import NEAREST_INDEXES, OBJECT_INDEXES, STANDING_INDEXES
 from sightline.partition import PARTITIONERS
-from sightline.stages import epochs
-from sightline.stages.compile import Indexes
+from sightline.stages.registered.compile import Indexes
+from sightline.stages.routing import epochs
 from sightline.testing import StandingOracle
 from tests.partition.everywhere import EverywhereRouting
 from tests.stages import worlds

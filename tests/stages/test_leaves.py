@@ -17,8 +17,8 @@ import pytest
 import sightline as sl
 from sightline.model.config import StoreConfig
 from sightline.model.queries import Query
-from sightline.stages import leaves
-from sightline.stages.asked_block import asked_block
+from sightline.stages.routing import leaves
+from sightline.stages.routing.asked_block import asked_block
 from sightline.store.store import Store
 from tests.stages.worlds import SECOND, Deployment
 

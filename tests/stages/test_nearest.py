@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sightline as sl
-from sightline.stages import merge, nearest
+from sightline.stages.flow import merge, nearest
 from tests.stages.worlds import SECOND, Deployment
 
 

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 import sightline as sl
 from sightline.model.errors import CorruptFile
-from sightline.stages import answers, search_view
+from sightline.stages.exchange.mapped import MappedFiles
 from sightline.stages.inline import execute_inline
-from sightline.stages.mapped import MappedFiles
-from sightline.stages.search import Searcher
-from sightline.stages.search_view import OpenSegment, SegmentsView
-from sightline.stages.share import share
+from sightline.stages.search.search import Searcher, answers, search_view
+from sightline.stages.search.search_view import OpenSegment, SegmentsView
+from sightline.stages.search.share import share
 from sightline.store.sweep import sweep
 from sightline.testing import StandingOracle
 from tests.stages import worlds

@@ -18,7 +18,7 @@ from sightline.index.protocol import ObjectColumns, ObjectReader
 from sightline.index.registry import OBJECT_INDEXES
 from sightline.model.config import StoreConfig
 from sightline.model.regions import Box, Circle
-from sightline.stages.search_terms import COUNTS, NamedTerms, SegmentTerms, TermsPart, top_terms
+from sightline.stages.search.search_terms import COUNTS, NamedTerms, SegmentTerms, TermsPart, top_terms
 from sightline.text.tokeniser import tokenise
 
 LETTERS = ["a", "b", "c", "d", "é", "東", "z"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sightline as sl
-from sightline.stages import epochs, leaves
+from sightline.stages.routing import epochs, leaves
 from sightline.testing import StandingOracle
 from tests.stages.worlds import SECOND, Deployment, Registered, check_standing
 

@@ -14,15 +14,16 @@ from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.model.config import StoreConfig
 from sightline.partition import routing_class
 from sightline.partition.statistics.distribution import Statistics
-from sightline.stages import epochs, search_log
-from sightline.stages.asked_block import asked_block
-from sightline.stages.cells import CellCounts
-from sightline.stages.current import STATISTICS
-from sightline.stages.maintain import Maintenance
-from sightline.stages.sample import Sample, objects_in, sampled_objects
-from sightline.stages.search_log import SearchLog
-from sightline.stages.tables import Target
-from sightline.stages.tallies import tally, tally_text
+from sightline.stages.exchange.tallies import tally, tally_text
+from sightline.stages.results.tables import Target
+from sightline.stages.routing import epochs
+from sightline.stages.routing.asked_block import asked_block
+from sightline.stages.routing.cells import CellCounts
+from sightline.stages.routing.current import STATISTICS
+from sightline.stages.routing.sample import Sample, objects_in, sampled_objects
+from sightline.stages.search.search import search_log
+from sightline.stages.search.search_log import SearchLog
+from sightline.stages.upkeep.maintain import Maintenance
 from sightline.store.array_file import ArrayFile
 from sightline.store.store import Store
 from sightline.store.sweep import sweep
@@ -274,7 +275,7 @@ def test_files_of_counted_searches_are_swept(deployment):
     assert deployment.batches.statistics.counted_files() == names[:1]
     maintenance = Maintenance(deployment.batches)
     maintenance._swept = -1000
-    with patch("sightline.stages.maintain.sweep", lambda store, **how: sweep(store, -1.0, **how)):
+    with patch("sightline.stages.upkeep.maintain.sweep", lambda store, **how: sweep(store, -1.0, **how)):
         maintenance._sweep()
     assert [deployment.store.data_path(name).exists() for name in names] == [False, True]
     deployment.reopen()

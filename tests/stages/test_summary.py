@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import sightline as sl
-from sightline.stages.summary import awaited, merged, summarise
+from sightline.stages.registered.summary import awaited, merged, summarise
 from sightline.text.tokeniser import tokenise
 from tests.partition.test_partitioners import CONFIG, block_of
 from tests.stages.test_fitting import rows
@@ -69,7 +69,7 @@ def test_summaries_add_up():
 @pytest.mark.parametrize(("keep_objects", "top_terms", "sent"), [(False, False, 1), (False, True, 6), (True, False, 6)])
 def test_what_nobody_needs_is_not_sent(tmp_path, keep_objects, top_terms, sent):
     """Work done: packets carry only what is kept, counted or waited for; objects and time are counted all the same."""
-    from sightline.stages import work
+    from sightline.stages.flow import work
 
     deployment = Deployment(tmp_path / "store", keep_objects=keep_objects)
     deployment.registry.subscribe(sl.RangeQuery("rescue", BOX), "s", None, None, False)

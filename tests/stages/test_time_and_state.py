@@ -13,9 +13,9 @@ import sightline as sl
 from sightline.model.space import Space
 from sightline.partition import PARTITIONERS
 from sightline.stages.batch import Batches
+from sightline.stages.exchange.mapped import MappedFiles
+from sightline.stages.exchange.read import clean
 from sightline.stages.inline import execute_inline
-from sightline.stages.mapped import MappedFiles
-from sightline.stages.read import clean
 from sightline.store.array_file import write_array_file
 from tests.partition.everywhere import EverywhereRouting
 from tests.stages.worlds import SECOND, Deployment, table_of, us

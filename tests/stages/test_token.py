@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import sightline as sl
-from sightline.stages import token
+from sightline.stages.exchange import token
+from sightline.stages.exchange.job import Job
 from sightline.stages.inline import execute_inline
-from sightline.stages.job import Job
 from tests.stages.worlds import Deployment, table_of
 
 ROWS = [{"id": str(i), "lon": 1.0, "lat": 1.0, "ts_us": i, "text": "flood"} for i in range(8)]

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import sightline as sl
 from sightline.index.standing.panes import leaders
-from sightline.stages import compact, pane_files, top_terms
-from sightline.stages.mapped import FILES
+from sightline.stages.exchange.mapped import FILES
+from sightline.stages.flow import pane_files, top_terms
+from sightline.stages.upkeep import compact
 from sightline.store.array_file import ArrayFile
 from sightline.testing import StandingOracle
 from tests.stages import worlds

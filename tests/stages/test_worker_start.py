@@ -12,14 +12,14 @@ import sightline as sl
 from sightline.model.config import StoreConfig
 from sightline.stages.batch import Batches
 from sightline.stages.inline import execute_inline
-from sightline.stages.registry import Registry
+from sightline.stages.registered.registry import Registry
 from sightline.store.store import Store
 
 WORKER = """
 import json, sys
 import pyarrow as pa
 from sightline.stages.inline import execute_inline
-from sightline.stages.job import Job
+from sightline.stages.exchange.job import Job
 rows = pa.ipc.open_stream(sys.argv[1]).read_all()
 receipts = execute_inline([rows.to_batches()], Job.from_json(sys.stdin.read()))
 print(json.dumps({"receipts": [bytes(receipt).decode() for receipt in receipts], "modules": sorted(sys.modules)}))
@@ -35,7 +35,7 @@ OTHERS = {
     "rich",
     "sightline.engine",
     "sightline.stages.batch",
-    "sightline.stages.search",
+    "sightline.stages.search.search",
 }
 #: Indexes that are not the default ones.
 INDEXES = {

@@ -15,12 +15,12 @@ import sightline as sl
 from sightline.model.config import StoreConfig
 from sightline.model.queries import Query
 from sightline.stages.batch import Batches
-from sightline.stages.compact import Compaction
-from sightline.stages.compile import Indexes
 from sightline.stages.inline import execute_inline
-from sightline.stages.registry import Registry
-from sightline.stages.results import Results
-from sightline.stages.search import Searcher
+from sightline.stages.registered.compile import Indexes
+from sightline.stages.registered.registry import Registry
+from sightline.stages.results.results import Results
+from sightline.stages.search.search import Searcher
+from sightline.stages.upkeep.compact import Compaction
 from sightline.store.store import Store
 from sightline.testing import StandingOracle
 

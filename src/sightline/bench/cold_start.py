@@ -26,8 +26,8 @@ from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQue
 from sightline.model.regions import Box, Circle
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.batch import Batches
-from sightline.stages.book import SUBSCRIBE
-from sightline.stages.job import Job
+from sightline.stages.exchange.job import Job
+from sightline.stages.registered.book import SUBSCRIBE
 from sightline.stages.warm import warm
 from sightline.store.store import Store
 
@@ -37,7 +37,7 @@ import json, sys, time
 began = time.perf_counter()
 import pyarrow as pa
 from sightline.stages.inline import execute_inline
-from sightline.stages.job import Job
+from sightline.stages.exchange.job import Job
 imported = time.perf_counter()
 rows = pa.ipc.open_stream(pa.memory_map(sys.argv[1])).read_all()
 receipts = execute_inline([rows.to_batches()], Job.from_json(sys.stdin.read()))

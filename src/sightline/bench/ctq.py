@@ -21,7 +21,7 @@ from sightline.model.config import StoreConfig
 from sightline.model.queries import Query, TopTermsQuery
 from sightline.model.regions import Box
 from sightline.model.time import MAX_US, MIN_US
-from sightline.stages.top_terms import due_windows, fresh_tables, window_reports
+from sightline.stages.flow.top_terms import due_windows, fresh_tables, window_reports
 from sightline.text import tokenise
 
 BATCH_ROWS = 200_000

@@ -27,8 +27,8 @@ from sightline.model.queries import RangeQuery
 from sightline.model.regions import Box
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.batch import Batches
-from sightline.stages.compact import Compaction
-from sightline.stages.search import Searcher
+from sightline.stages.search.search import Searcher
+from sightline.stages.upkeep.compact import Compaction
 from sightline.store.store import Store
 
 FILE = "curves.json"

@@ -23,12 +23,12 @@ from sightline.bench.workload import HASH_SEED, STEP_US, table_of
 from sightline.model.config import StoreConfig
 from sightline.model.ipc import whole
 from sightline.stages.batch import Batches
-from sightline.stages.job import Job
-from sightline.stages.merge import merge
-from sightline.stages.parcel import RECEIPT, Parcel
-from sightline.stages.registry import Registry
-from sightline.stages.route import route
-from sightline.stages.work import work
+from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.parcel import RECEIPT, Parcel
+from sightline.stages.flow.merge import merge
+from sightline.stages.flow.route import route
+from sightline.stages.flow.work import work
+from sightline.stages.registered.registry import Registry
 from sightline.store.store import Store
 
 __all__ = ["COMPARED", "Makespan", "makespan"]

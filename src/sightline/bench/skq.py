@@ -18,7 +18,7 @@ from sightline.model.expression import all_of
 from sightline.model.queries import NearestQuery
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
-from sightline.stages.search import Searcher
+from sightline.stages.search.search import Searcher
 
 KEYWORDS = (1, 2, 3)
 

@@ -17,7 +17,7 @@ from sightline.model.expression import all_of
 from sightline.model.queries import RangeQuery
 from sightline.model.regions import Box
 from sightline.model.time import MAX_US, MIN_US
-from sightline.stages.search import Searcher
+from sightline.stages.search.search import Searcher
 
 SIZES = (1e-6, 1e-4, 1e-3, 1e-2)
 KEYWORDS = (1, 2, 3)

@@ -19,7 +19,7 @@ from sightline.model.queries import TopTermsQuery
 from sightline.model.regions import Box
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
-from sightline.stages.search import Searcher
+from sightline.stages.search.search import Searcher
 
 SIZES = (1e-6, 1e-4, 1e-3, 1e-2)
 TUNED_ON = 3  # queries of each size on which DuckDB's table is chosen

@@ -34,7 +34,7 @@ from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, KIND_TOP_TE
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.protocol import ObjectRoutes, QueryRoutes, Routing
-from sightline.stages.summary import awaited, summarise
+from sightline.stages.registered.summary import awaited, summarise
 
 __all__ = ["Regions", "Workload", "Yardstick", "kth_distances", "search_regions"]
 

@@ -1,6 +1,6 @@
 """A user's columns -> the canonical ones: id, lon, lat, ts, text, then payload under its own names.
 
-Types are checked here, before anything runs; values are checked row by row in :mod:`sightline.stages.read`.
+Types are checked here, before anything runs; values are checked row by row in :mod:`sightline.stages.exchange.read`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sightline.model.errors import BadSource
-from sightline.stages.read import CORRUPT, GEOMETRY, REQUIRED
+from sightline.stages.exchange.read import CORRUPT, GEOMETRY, REQUIRED
 
 NUMBERS = (T.DoubleType, T.FloatType, T.DecimalType, T.IntegerType, T.LongType, T.ShortType, T.ByteType)
 INSTANTS = (T.TimestampType, T.TimestampNTZType, T.StringType)

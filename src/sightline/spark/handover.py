@@ -25,7 +25,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sightline.model.ipc import parts, whole
-from sightline.stages.parcel import Parcel
+from sightline.stages.exchange.parcel import Parcel
 from sightline.store.disk import write_file
 from sightline.store.mounts import is_on_network
 from sightline.store.store import DATA

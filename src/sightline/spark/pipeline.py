@@ -20,11 +20,11 @@ from sightline.model.columns import column_of
 from sightline.model.ipc import whole
 from sightline.spark.handover import Handover
 from sightline.spark.warming import warm_process
-from sightline.stages.job import Job
-from sightline.stages.merge import merge
-from sightline.stages.parcel import RECEIPT, Parcel
-from sightline.stages.route import route
-from sightline.stages.work import work
+from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.parcel import RECEIPT, Parcel
+from sightline.stages.flow.merge import merge
+from sightline.stages.flow.route import route
+from sightline.stages.flow.work import work
 
 # As a type: a schema in words is parsed by the JVM for every stage of every micro-batch, 5 to 10 ms each.
 PARCEL = StructType(

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from sightline.model.errors import BadQuery
 from sightline.model.queries import Query, query_from_dict
-from sightline.stages.asked import asked
-from sightline.stages.parcel import from_ipc, to_ipc
-from sightline.stages.search import Searcher
+from sightline.stages.exchange.parcel import from_ipc, to_ipc
+from sightline.stages.search.asked import asked
+from sightline.stages.search.search import Searcher
 from sightline.store.snapshot import Snapshot, SnapshotBuilder
 from sightline.store.store import Store
 

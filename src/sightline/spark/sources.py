@@ -28,7 +28,7 @@ from sightline.spark.columns import canonical, quoted
 from sightline.spark.connect import refuse_connect
 from sightline.spark.failures import failure
 from sightline.spark.paths import to_read, to_write
-from sightline.stages.read import CORRUPT
+from sightline.stages.exchange.read import CORRUPT
 from sightline.store.disk import full_disk_named
 
 COMMIT_ROWS = 1_000_000

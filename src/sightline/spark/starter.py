@@ -18,8 +18,8 @@ from sightline.spark.runs import Run, start_once, start_stream
 from sightline.spark.sources import chunks, fingerprint
 from sightline.spark.warming import warm_everywhere
 from sightline.stages.batch import Batches
-from sightline.stages.maintain import Maintenance
-from sightline.stages.totals import OnBatch, Totals
+from sightline.stages.results.totals import OnBatch, Totals
+from sightline.stages.upkeep.maintain import Maintenance
 from sightline.store.positions import Position, Reading, logs_of
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import DATA, Store

@@ -1,14 +1,14 @@
-"""The five verbs as pure functions over batches: read, route, work, merge, write (commit); and search over the store.
+"""What happens to a batch, a subscription and a search: pure functions over Arrow batches, and the protocol around.
 
-Nothing here knows Spark. A micro-batch is a :class:`~sightline.stages.job.Job` (paths and integers) and Arrow batches:
+Nothing here knows Spark. `batch` is the order that makes results exactly-once: plan, job, commit (`repeated`: one that
+comes again); `inline` runs a job in one process, `sightline.spark.pipeline` runs the same functions as Spark stages;
+`warm` compiles what both need. The rooms, from the top; each imports only those below it:
 
-* `read`: rows -> objects and rejects
-* `route`: objects -> packets for workers
-* `work`: packets -> matches, candidates, counts, segments
-* `merge`: what must be put together across workers, by subscription
-* `batch`: plan -> job -> commit, exactly once
-* `compact`: log-structured merging, off the critical path
+* `upkeep`: merging of files beside the batches
+* `flow`: the way of an object, route -> work -> merge
 * `search`: snapshot queries in the caller's process
-
-`inline` runs a job in one process; `sightline.spark.pipeline` runs the same functions as Spark stages.
+* `routing`: which routing is in force, and what it is fitted to
+* `results`: result tables, what is reported and counted
+* `registered`: subscriptions, from a request to the files of a worker
+* `exchange`: what travels: jobs, parcels, packets, rows as they are read, mapped files
 """

@@ -19,18 +19,18 @@ import pyarrow as pa
 
 from sightline.model.errors import StoreNotShared
 from sightline.model.time import MAX_US
-from sightline.stages import schema as payload
-from sightline.stages.book import SubscriptionBook
-from sightline.stages.closing import closing_events
-from sightline.stages.compile import Compiler, Indexes
-from sightline.stages.current import CurrentStatistics
-from sightline.stages.epochs import Epochs, layout_of
-from sightline.stages.job import Job
+from sightline.stages.exchange import schema as payload
+from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.tallies import tally
+from sightline.stages.exchange.token import new_token
+from sightline.stages.registered.book import SubscriptionBook
+from sightline.stages.registered.compile import Compiler, Indexes
+from sightline.stages.registered.standing import NEAREST, TOP_TERMS
 from sightline.stages.repeated import refuse_other_rows
-from sightline.stages.standing import NEAREST, TOP_TERMS
-from sightline.stages.tables import Target
-from sightline.stages.tallies import tally
-from sightline.stages.token import new_token
+from sightline.stages.results.closing import closing_events
+from sightline.stages.results.tables import Target
+from sightline.stages.routing.current import CurrentStatistics
+from sightline.stages.routing.epochs import Epochs, layout_of
 from sightline.store.files import FileEntry, new_name
 from sightline.store.plans import Plan
 from sightline.store.positions import Reading, write_logs

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from sightline.model.ipc import whole
-from sightline.stages.job import Job
-from sightline.stages.merge import merge
-from sightline.stages.parcel import RECEIPT, Parcel
-from sightline.stages.route import route
-from sightline.stages.work import work
+from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.parcel import RECEIPT, Parcel
+from sightline.stages.flow.merge import merge
+from sightline.stages.flow.route import route
+from sightline.stages.flow.work import work
 
 
 def execute_inline(partitions: Sequence[Sequence[pa.RecordBatch]], job: Job) -> list[bytes]:

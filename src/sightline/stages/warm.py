@@ -21,13 +21,13 @@ from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQue
 from sightline.model.regions import Box, Circle, Polygon
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.batch import Batches
-from sightline.stages.book import SUBSCRIBE
-from sightline.stages.compact import Compaction
-from sightline.stages.fitting import stored_history
 from sightline.stages.inline import execute_inline
-from sightline.stages.registry import Registry
-from sightline.stages.search import Searcher
-from sightline.stages.search_log import SearchLog
+from sightline.stages.registered.book import SUBSCRIBE
+from sightline.stages.registered.registry import Registry
+from sightline.stages.routing.fitting import stored_history
+from sightline.stages.search.search import Searcher
+from sightline.stages.search.search_log import SearchLog
+from sightline.stages.upkeep.compact import Compaction
 from sightline.store.store import Store
 
 LOCK = "warming.lock"

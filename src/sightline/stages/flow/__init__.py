@@ -1,0 +1,1 @@
+"""The way of an object: route, work, merge, each a pure function over parcels."""

@@ -1,0 +1,89 @@
+"""Merge: what has to be put together across workers, by subscription.
+
+A merge partition gets everything of the subscriptions whose number falls to it: repeats of range matches are removed
+by row identity, nearest candidates meet the stored k, pane counts become reports. Receipts pass through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from sightline.index.standing.panes import PaneCounts
+from sightline.model.columns import column_of, table_of, values_of
+from sightline.model.ipc import whole
+from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.parcel import LATE, MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
+from sightline.stages.exchange.token import seen_token
+from sightline.stages.flow.late import distinct_pairs
+from sightline.stages.flow.nearest import merge_nearest
+from sightline.stages.flow.pane_files import unpack_counts, write_tables
+from sightline.stages.flow.range_matches import OBJECT_COLUMNS
+from sightline.stages.flow.top_terms import merge_top_terms
+from sightline.stages.flow.work import Receipt
+from sightline.stages.results.tables import Target, write_table
+
+
+def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
+    """Everything of one merge partition in one micro-batch; yields receipts."""
+    target, token = job.target(), seen_token(job)
+    tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: [], LATE: []}
+    counts: list[PaneCounts] = []
+    high = job.high_us
+    for parcel in parcels:
+        if parcel.worker != part:
+            raise AssertionError(f"a parcel for part {parcel.worker} reached part {part}")
+        if parcel.kind == RECEIPT:
+            yield parcel._replace(worker=0)
+        elif parcel.kind == MARK:
+            _, newest = json.loads(bytes(whole(parcel.blob)))
+            high = newest if high is None else max(high, newest)
+        elif parcel.kind == PANES:
+            counts.append(unpack_counts(parcel.blob))
+        else:
+            tables[parcel.kind].append(from_ipc(parcel.blob))
+    receipt = Receipt(token)
+    if tables[MATCHES]:
+        _matches(target, pa.concat_tables(tables[MATCHES]), receipt)
+    if tables[LATE]:
+        receipt.count("late", distinct_pairs(pa.concat_tables(tables[LATE])))
+    if tables[NEAREST]:
+        _nearest(target, pa.concat_tables(tables[NEAREST]), job, receipt)
+    if high is not None:
+        _top_terms(target, counts, job, part, high - job.lateness_us, receipt)
+    yield Parcel(0, RECEIPT, receipt.to_bytes())
+
+
+def _matches(target: Target, pairs: pa.Table, receipt: Receipt) -> None:
+    num, row = values_of(pairs["num"]), values_of(pairs["row"])
+    order = np.lexsort((row, num))
+    num, row = num[order], row[order]
+    first = np.ones(len(num), np.bool_)
+    first[1:] = (num[1:] != num[:-1]) | (row[1:] != row[:-1])
+    # An object matched by several subscriptions is stored once.
+    _, where, place = np.unique(row[first], return_index=True, return_inverse=True)
+    objects = pairs.take(column_of(order[first][where])).select(OBJECT_COLUMNS)
+    columns = table_of({"object": place.astype(np.int32)})
+    receipt.files.append(write_table(target, "matches", num[first], columns, objects))
+    receipt.count("matches", int(first.sum()))
+    receipt.count("repeats", len(num) - int(first.sum()))
+
+
+def _nearest(target: Target, candidates: pa.Table, job: Job, receipt: Receipt) -> None:
+    state, events = merge_nearest(candidates, job)
+    for kind, table in (("nearest", state), ("nearest_events", events)):
+        if table.num_rows:
+            receipt.files.append(write_table(target, kind, values_of(table["num"]), table.drop(["num"])))
+    receipt.count("nearest_events", events.num_rows)
+
+
+def _top_terms(target: Target, fresh: list[PaneCounts], job: Job, part: int, until_us: int, receipt: Receipt) -> None:
+    reports, keep = merge_top_terms(fresh, job, part, until_us)
+    if reports.num_rows:
+        receipt.files.append(write_table(target, "reports", values_of(reports["num"]), reports.drop(["num"])))
+    if keep is not None:
+        receipt.files.append(write_tables(target, *keep).to_dict())
+    receipt.count("reports", reports.num_rows)

@@ -1,0 +1,170 @@
+"""Work: what one worker does with the objects of a micro-batch.
+
+Match them against the range subscriptions that stand here, collect candidates for nearest ones, count terms for
+top-terms ones, and build the segments of the objects it owns. Files are written here; what has to be put together
+across workers goes on to merge, and a receipt of everything goes to the driver.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sightline.model.columns import column_of, values_of
+from sightline.model.ipc import whole
+from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.mapped import FILES
+from sightline.stages.exchange.packet import Packet, unpack
+from sightline.stages.exchange.parcel import (
+    LATE,
+    LEARNT,
+    LEAVES,
+    MARK,
+    MATCHES,
+    NEAREST,
+    OBJECTS,
+    PANES,
+    RECEIPT,
+    REJECTS,
+    Parcel,
+    from_ipc,
+    to_ipc,
+    unpack_arrays,
+)
+from sightline.stages.exchange.token import seen_token
+from sightline.stages.flow.late import LatePairs
+from sightline.stages.flow.nearest import nearest_candidates
+from sightline.stages.flow.pane_files import pack_counts
+from sightline.stages.flow.range_matches import range_matches
+from sightline.stages.flow.route import open_routing
+from sightline.stages.flow.segments import write_segments
+from sightline.stages.flow.top_terms import pane_counts
+from sightline.stages.registered.standing import Lifetimes, open_dropped
+from sightline.stages.results.tables import Target, write_table
+from sightline.store.array_file import write_array_file
+from sightline.store.files import FileEntry, new_name
+
+
+@dataclass
+class Receipt:
+    """What a task did: files to commit and what it counted."""
+
+    token: str = ""  # of the store, as the task read it
+    files: list[dict[str, object]] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+    leaves: list[str] = field(default_factory=list)  # objects per leaf, by route tasks that reported here (`tallies`)
+    cells: list[str] = field(default_factory=list)  # objects per cell of the statistics
+    routing_s: float = 0.0  # spent on asking the routing and the summaries, by route tasks that reported here
+    low_us: int | None = None
+    high_us: int | None = None
+
+    def count(self, name: str, by: int) -> None:
+        if by:
+            self.counters[name] = self.counters.get(name, 0) + by
+
+    def saw(self, objects: int, low_us: int, high_us: int) -> None:
+        """Count objects and their span of time."""
+        self.count("objects", objects)
+        self.low_us = low_us if self.low_us is None else min(low_us, self.low_us)
+        self.high_us = high_us if self.high_us is None else max(high_us, self.high_us)
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(self.__dict__).encode()
+
+
+def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
+    """Everything of one worker in one micro-batch."""
+    target = job.target()
+    receipt = Receipt(seen_token(job))
+    packets: list[Packet] = []
+    rejects: list[pa.Table] = []
+    learnt: list[dict[str, npt.NDArray[Any]]] = []
+    for parcel in parcels:
+        if parcel.worker != worker:
+            raise AssertionError(f"a parcel for worker {parcel.worker} reached worker {worker}")
+        if parcel.kind == OBJECTS:
+            packets.append(unpack(parcel.blob))
+        elif parcel.kind == REJECTS:
+            rejects.append(from_ipc(parcel.blob))
+        elif parcel.kind == LEARNT:
+            learnt.append(unpack_arrays(parcel.blob))
+        elif parcel.kind == LEAVES:
+            said = json.loads(bytes(whole(parcel.blob)))
+            receipt.leaves.append(said["leaves"])
+            receipt.cells.append(said["cells"])
+            receipt.files += said["files"]
+            receipt.routing_s += said["routing_s"]
+            if said["unsent"]:
+                receipt.saw(*said["unsent"])
+    if learnt:
+        receipt.files.append(_write_learnt(target, learnt, job))
+    if rejects:
+        _write_rejects(target, pa.concat_tables(rejects), receipt)
+    if packets:
+        yield from _objects(Packet.joined(packets, job.segment_rows), worker, job, target, receipt)
+    yield Parcel(0, RECEIPT, receipt.to_bytes())
+
+
+def _objects(packets: list[Packet], worker: int, job: Job, target: Target, receipt: Receipt) -> Iterator[Parcel]:
+    owned = [packet if packet.own.all() else packet.take(np.flatnonzero(packet.own)) for packet in packets]
+    owned = [packet for packet in owned if packet.columns.num_rows]
+    _measure(owned, receipt)
+    lifetimes = Lifetimes(job, open_dropped(job))
+    late = LatePairs(job, receipt.count)
+
+    matches = range_matches(packets, worker, job, lifetimes, receipt.count, late)
+    if matches is not None:
+        if job.merge_matches:
+            yield from _by_number(MATCHES, matches.with_rows(), job.merge_parts)
+        else:
+            receipt.files.append(write_table(target, "matches", matches.num, matches.columns(), matches.objects))
+            receipt.count("matches", len(matches.num))
+    candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count, late)
+    if candidates is not None:
+        yield from _by_number(NEAREST, candidates, job.merge_parts)
+    too_late = late.table()
+    if too_late is not None:
+        yield from _by_number(LATE, too_late, job.merge_parts)
+    for part, counts in pane_counts(owned, job, lifetimes, receipt.count):
+        yield Parcel(part, PANES, pack_counts(counts))
+    if owned and job.merge_parts:
+        mark = json.dumps([receipt.low_us, receipt.high_us]).encode()
+        yield from (Parcel(part, MARK, mark) for part in range(job.merge_parts))
+    if owned and job.keep_objects:
+        receipt.files.extend(write_segments(target, owned, worker, job, job.store_config()))
+
+
+def _write_learnt(target: Target, parts: list[dict[str, npt.NDArray[Any]]], job: Job) -> dict[str, object]:
+    """What the routers of this batch have learnt, as one file; the next batch's routers start from it."""
+    routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
+    name = new_name("learnt")
+    size = write_array_file(target.path(name), routing.merged(parts), {}, durable=target.durable)
+    return FileEntry("learnt", name, len(parts), size, job.epoch_file).to_dict()
+
+
+def _measure(owned: list[Packet], receipt: Receipt) -> None:
+    for packet in owned:
+        ts = packet.objects().ts
+        receipt.saw(len(ts), int(ts.min()), int(ts.max()))
+
+
+def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:
+    receipt.files.append(write_table(target, "rejects", np.zeros(rejects.num_rows, np.int64), rejects))
+    receipt.count("rejects", rejects.num_rows)
+    for reason in rejects["reason"].to_pylist():
+        receipt.count(f"rejects: {reason}", 1)
+
+
+def _by_number(kind: int, table: pa.Table, parts: int) -> Iterator[Parcel]:
+    """Cut a table by the merge partition of its subscription number."""
+    part = values_of(table["num"]) % parts
+    for destination in range(parts):
+        rows = np.flatnonzero(part == destination)
+        if len(rows):
+            yield Parcel(destination, kind, to_ipc(table.take(column_of(rows))))

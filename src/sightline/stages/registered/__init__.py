@@ -1,0 +1,1 @@
+"""What is registered: requests, the book of subscriptions, and the compiled form in which workers get them."""

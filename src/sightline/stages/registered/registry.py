@@ -1,0 +1,206 @@
+"""Registering and dropping subscriptions: entries of the control log, from any process."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sightline.index.standing.block import QueryBlock
+from sightline.model.durations import duration_us
+from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubscription
+from sightline.model.queries import Query, check_space, check_subscription
+from sightline.model.subscription import Subscription
+from sightline.model.time import MAX_US, MIN_US, instant_us
+from sightline.partition.history import History
+from sightline.stages.registered.book import DROP, FIT, REBALANCE, SUBSCRIBE, SubscriptionBook
+from sightline.stages.routing.fitting import history_arrays
+from sightline.store.array_file import write_array_file
+from sightline.store.control_log import ControlEntry
+from sightline.store.files import new_name
+from sightline.store.store import Store
+
+Instant = datetime | str
+INLINE_MOST = 64  # so many subscriptions travel inside their control entry; more are written as a file it names
+
+
+class Registry:
+    """Writes the control log; needs no lock and no pipeline."""
+
+    def __init__(self, store: Store, book: SubscriptionBook) -> None:
+        self._store, self._book = store, book
+
+    def subscribe(
+        self, query: Query, id_: str | None, start: Instant | None, ttl: str | timedelta | None, replace_: bool
+    ) -> Subscription:
+        """Register one query; durable on return."""
+        ids = [_new_id() if id_ is None else _checked_id(id_)]
+        entry = self._append([query], ids, *self._lifetime(start, ttl), replace_)
+        return self._book.subscription(entry.first_num)
+
+    def subscribe_many(
+        self, queries: pa.Table | Iterable[Query], start: Instant | None, ttl: str | timedelta | None
+    ) -> pa.Array:
+        """Register many as one entry, all or nothing; returns their ids."""
+        first, last = self._lifetime(start, ttl)
+        if not isinstance(queries, pa.Table):
+            if not isinstance(queries, Iterable):
+                raise BadQuery("not a set of queries", value=queries, allowed="a table, a DataFrame or queries")
+            listed = list(queries)
+            ids = [f"{_new_id()}-{i}" for i in range(len(listed))] if len(listed) > 1 else [_new_id()]
+            if len(listed) <= INLINE_MOST:
+                if listed:
+                    self._append(listed, ids, first, last, False)
+                return pa.array(ids[: len(listed)], pa.string())
+            for query in listed:
+                check_subscription(query)
+                check_space(query, self._store.config.space)
+            block = QueryBlock.from_queries(listed, ids, np.arange(len(listed)), first, last, self._store.config)
+            return self._append_file(block)
+        if queries.num_rows == 0:
+            return pa.array([], pa.string())
+        named = "id" in queries.column_names
+        prefix = _new_id()
+        own = (
+            None
+            if named
+            else pc.binary_join_element_wise(prefix, pa.array(np.arange(queries.num_rows)).cast(pa.string()), "-")
+        )
+        block = QueryBlock.from_table(queries, np.arange(queries.num_rows), first, last, self._store.config, own)
+        if named:
+            _check_ids(block.ids)
+        return self._append_file(block, check_ids=named)
+
+    def unsubscribe(self, ids: Sequence[str]) -> None:
+        """Drop subscriptions, all or nothing; unknown ids are an error."""
+        nums: list[int] = []
+        for id_ in ids:
+            _checked_id(id_)
+
+        def check() -> None:
+            self._book.refresh()
+            found = self._book.standing(ids)
+            unknown = [id_ for id_ in ids if id_ not in found]
+            if unknown:
+                raise UnknownSubscription(
+                    "no subscription has this id", value=unknown[0], hint="subscriptions() lists them"
+                )
+            nums[:] = [found[id_] for id_ in dict.fromkeys(ids)]
+
+        check()
+        body: dict[str, Any] = {"nums": nums}
+        self._store.control.append(DROP, body, check=check)
+        self._book.refresh()
+
+    def rebalance(self) -> int:
+        """Ask the pipeline to deal its leaves anew before the next batch; returns the request's position."""
+        return self._store.control.append(REBALANCE, {}).position
+
+    def fit(self, history: History) -> int:
+        """Ask the pipeline to fit its partitioner to a history before the next batch; returns the position."""
+        name = new_name("history")
+        path = self._store.data_path(name)
+        write_array_file(path, history_arrays(history), {}, durable=self._store.durable)
+        return self._store.control.append(FIT, {"file": name}).position
+
+    def _lifetime(self, start: Instant | None, ttl: str | timedelta | None) -> tuple[int, int]:
+        high = self._store.commits.refresh().high_us
+        if start is not None:
+            first = instant_us(start, "start")
+        else:
+            first = MIN_US if high is None else high
+        if ttl is None:
+            return first, MAX_US
+        length = duration_us(ttl, "ttl")
+        if first == MIN_US:
+            raise BadQuery(
+                "a ttl in an empty store has nothing to count from", value=str(ttl), hint="pass start= as well"
+            )
+        if first + length >= MAX_US:
+            raise BadQuery("the lifetime ends beyond all time", value=str(ttl), allowed="an end before the year 9999")
+        return first, first + length
+
+    def _append(
+        self, queries: Sequence[Query], ids: Sequence[str], start: int, end: int, replace_: bool
+    ) -> ControlEntry:
+        for query in queries:
+            check_subscription(query)
+            check_space(query, self._store.config.space)
+        # Compiling finds what the store's own text options make of the keywords (all of them stop words, say).
+        QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
+        said = [
+            {"id": id_, "query": query.to_dict(), "start": start, "end": end}
+            for id_, query in zip(ids, queries, strict=True)
+        ]
+        body: dict[str, Any] = {"subscriptions": said}
+
+        def check() -> None:
+            self._book.refresh()
+            taken = self._book.taken(pa.array(ids, pa.string()))
+            if taken and not replace_:
+                raise DuplicateSubscription("the id is taken", value=taken[0], hint="pass replace=True, or another id")
+            if taken:
+                body["replaces"] = [self._book.active(id_) for id_ in taken]
+            else:
+                body.pop("replaces", None)
+
+        entry = self._store.control.append(SUBSCRIBE, body, len(queries), check)
+        self._book.refresh()
+        return entry
+
+    def _append_file(self, block: QueryBlock, check_ids: bool = False) -> pa.Array:
+        name = new_name("subscriptions")
+        path = self._store.data_path(name)
+        write_array_file(
+            path,
+            replace(block, num=np.arange(len(block))).to_arrays(),
+            {"rows": len(block)},
+            durable=self._store.durable,
+        )
+
+        def check() -> None:
+            self._book.refresh()
+            taken = self._book.taken(block.ids) if check_ids else []
+            if taken:
+                raise DuplicateSubscription(
+                    "the id is taken", value=taken[0], hint="choose others; nothing was registered"
+                )
+
+        try:
+            self._store.control.append(SUBSCRIBE, {"file": name}, len(block), check)
+        except DuplicateSubscription:
+            path.unlink(missing_ok=True)
+            raise
+        self._book.refresh()
+        return block.ids
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def _checked_id(id_: object) -> str:
+    if not isinstance(id_, str) or not id_:
+        raise BadQuery(
+            "a bad subscription id", value=id_, allowed="a non-empty string", hint="leave id= out to get one"
+        )
+    return id_
+
+
+def _check_ids(ids: pa.StringArray) -> None:
+    if ids.null_count or pc.any(pc.equal(ids, "")).as_py():
+        raise BadQuery("a subscription id is null or empty", allowed="non-empty strings")
+    counts = pc.value_counts(ids)
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        raise DuplicateSubscription(
+            "an id stands twice in the table",
+            value=twice.field("values")[0].as_py(),
+            hint="choose others; nothing was registered",
+        )

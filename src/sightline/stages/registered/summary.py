@@ -1,0 +1,100 @@
+"""Which terms anybody at a worker waits for: what keeps objects from being sent where nothing can match them.
+
+Tornado's textual summary (section 3.1), for every partitioner: of each conjunct of a range or nearest subscription one
+positive term, the one that fewest subscriptions have; an object that has none of a worker's terms matches nothing
+there. A conjunct without positive terms makes its workers wait for everything. Terms are hashes; two that share one
+only cause an object too many.
+
+Deviation: terms are not counted by reference. A base is made anew when much was dropped, and its summary with it;
+until then a summary may name terms nobody waits for any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.index.arrays import frozen
+from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
+from sightline.partition import Routing
+from sightline.partition.protocol import QueryRoutes
+from sightline.stages.registered._kernels import awaited_pairs
+from sightline.store.array_file import ArrayFile
+from sightline.text.term_batch import TermBatch
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Summary(NamedTuple):
+    """Terms by ascending hash, who waits for each, and who waits for everything."""
+
+    hashes: npt.NDArray[np.int64]
+    waits: Flags  # [terms, workers]
+    wild: Flags  # [workers]
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"hashes": self.hashes, "waits": self.waits, "wild": self.wild}
+
+
+def open_summary(file: ArrayFile) -> Summary:
+    """Map a summary."""
+    return Summary(file.array("hashes"), file.array("waits"), file.array("wild"))
+
+
+def summarise(block: QueryBlock, routing: Routing) -> Summary:
+    """The summary of the range and nearest queries of a block."""
+    kept = np.flatnonzero(block.kind != KIND_TOP_TERMS)
+    block = block if len(kept) == len(block) else block.take(kept)
+    return _summary(block, routing.route_queries(block), routing.workers)
+
+
+def _summary(block: QueryBlock, routes: QueryRoutes, workers: int) -> Summary:
+    stands = np.zeros((len(block), workers), np.bool_)
+    stands[routes.query, routes.worker] = True
+    sizes = np.diff(block.pos_offsets)
+    wild = stands[block.conj_query[sizes == 0]].any(axis=0)
+    listed = np.flatnonzero(sizes)
+    # The term of each conjunct that the fewest conjuncts have; the first of equals.
+    rank = np.bincount(block.pos, minlength=len(block.dictionary))[block.pos] if block.pos.size else block.pos
+    conjunct = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((block.pos, rank, conjunct))
+    term = block.pos[order[block.pos_offsets[:-1][listed]]]
+    hashes, place = np.unique(block.dictionary.hashes[term], return_inverse=True)
+    waits = np.zeros((len(hashes), workers), np.bool_)
+    for worker in range(workers):
+        waits[place[stands[block.conj_query[listed], worker]], worker] = True
+    return Summary(hashes, waits, wild)
+
+
+def merged(summaries: Sequence[Summary]) -> Summary:
+    """One summary for what several say (at least one)."""
+    if len(summaries) == 1:
+        return summaries[0]
+    hashes, place = np.unique(np.concatenate([one.hashes for one in summaries]), return_inverse=True)
+    waits = np.zeros((len(hashes), summaries[0].wild.size), np.bool_)
+    np.logical_or.at(waits, place, np.concatenate([one.waits for one in summaries]))
+    return Summary(hashes, waits, np.logical_or.reduce([one.wild for one in summaries]))
+
+
+def awaited(
+    summaries: Sequence[Summary], terms: TermBatch, row: npt.NDArray[np.int32], worker: npt.NDArray[np.int32]
+) -> Flags:
+    """Which pairs (row, worker) somebody at the worker may wait for; nobody does without any summary."""
+    keep = np.zeros(row.size, np.bool_)
+    if not summaries:
+        return keep
+    wild = np.logical_or.reduce([one.wild for one in summaries])
+    waits = np.zeros((len(terms.dictionary), wild.size), np.bool_)
+    for one in summaries:
+        if len(one.hashes):
+            at = np.minimum(np.searchsorted(one.hashes, terms.dictionary.hashes), len(one.hashes) - 1)
+            known = one.hashes[at] == terms.dictionary.hashes
+            waits[known] |= one.waits[at[known]]
+    awaited_pairs(
+        frozen(terms.offsets, np.int64), frozen(terms.ids, np.int32), frozen(row, np.int32),
+        frozen(worker, np.int32), frozen(waits, np.bool_), frozen(wild, np.bool_), keep,
+    )  # fmt: skip
+    return keep

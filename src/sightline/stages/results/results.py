@@ -1,0 +1,140 @@
+"""Committed results of a subscription, read from their tables.
+
+A read opens only files that can hold the subscription: the log has the smallest and largest number in each, and a
+filter for small ones; merging keeps their count logarithmic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sightline.stages.exchange.read import INSTANT
+from sightline.stages.registered.book import DROP, SUBSCRIBE, SubscriptionBook
+from sightline.store.keyed_file import BATCH, KeyedFile
+from sightline.store.snapshot import Snapshot
+from sightline.store.store import Store
+
+Fields = list[tuple[str, pa.DataType]]
+PLACE: Fields = [("ts", INSTANT), ("lon", pa.float64()), ("lat", pa.float64()), ("text", pa.string())]
+MATCHES = pa.schema([("batch", pa.int64()), ("subscription_id", pa.string()), ("object_id", pa.string()), *PLACE])
+NEAREST = pa.schema([("rank", pa.int32()), ("object_id", pa.string()), ("distance_m", pa.float64()), *PLACE])
+NEAREST_EVENTS = pa.schema(
+    [
+        ("batch", pa.int64()),
+        ("event", pa.string()),
+        ("rank", pa.int32()),
+        ("object_id", pa.string()),
+        ("distance_m", pa.float64()),
+        ("ts", INSTANT),
+    ]
+)
+REPORTS = pa.schema([("window_end", INSTANT), ("rank", pa.int32()), ("term", pa.string()), ("count", pa.int64())])
+REJECTS = pa.schema([("batch", pa.int64()), ("reason", pa.string()), ("raw", pa.string())])
+EVENTS = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("batch", pa.int64()),
+        ("subscription_id", pa.string()),
+        ("event", pa.string()),
+        ("at", INSTANT),
+    ]
+)
+
+
+class Results:
+    """Reader of the results tables of a store."""
+
+    def __init__(self, store: Store, book: SubscriptionBook, on_open: Callable[[str], None] | None = None) -> None:
+        self._store, self._book = store, book
+        self._on_open = on_open  # told every file that is opened; tests count
+
+    def matches(self, id_: str, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
+        """Matches of a range subscription, by batch; then ts, id, lon, lat, text."""
+        rows = self._rows("matches", nums, since_batch)
+        rows = rows.append_column("subscription_id", pa.array([id_] * rows.num_rows, pa.string()))
+        order = ["batch", "ts", "object_id", "lon", "lat", "text"]
+        return _shaped(rows, MATCHES).sort_by([(name, "ascending") for name in order])
+
+    def nearest(self, num: int) -> pa.Table:
+        """The k nearest of a subscription after the last commit, by rank: its newest rows."""
+        rows = self._rows("nearest", [num])
+        if rows.num_rows:
+            rows = rows.filter(pc.equal(rows[BATCH], pc.max(rows[BATCH])))
+        return _shaped(_metres(rows), NEAREST).sort_by("rank")
+
+    def nearest_events(self, nums: Sequence[int]) -> pa.Table:
+        """What entered and left, by batch; leaves before enters, each by rank."""
+        rows = _shaped(_metres(self._rows("nearest_events", nums)), NEAREST_EVENTS)
+        return rows.sort_by([("batch", "ascending"), ("event", "descending"), ("rank", "ascending")])
+
+    def reports(self, nums: Sequence[int]) -> pa.Table:
+        """Reports of a top-terms subscription, by window, then rank."""
+        rows = _shaped(self._rows("reports", nums), REPORTS)
+        return rows.sort_by([("window_end", "ascending"), ("rank", "ascending")])
+
+    def rejects(self) -> pa.Table:
+        """All rejected rows, by batch."""
+        return _shaped(self._rows("rejects", [0]), REJECTS).sort_by([("batch", "ascending"), ("reason", "ascending")])
+
+    def events(self) -> pa.Table:
+        """Life of the subscriptions: registered, replaced, dropped by the control log, expired by commits."""
+        expired = _shaped(self._rows("events", None), pa.schema([("key", pa.int64()), *EVENTS]))
+        keys, positions, words = [np.empty(0, np.int64)], [np.empty(0, np.int64)], []
+        for entry in self._store.control.read():
+            dropped = entry.kind == DROP
+            if not dropped and entry.kind != SUBSCRIBE:
+                continue
+            nums = np.asarray(entry.body["nums"], np.int64) if dropped else np.arange(entry.first_num, entry.next_num)
+            keys.append(nums)
+            positions.append(np.full(len(nums), entry.position))
+            word = "dropped" if dropped else "replaced" if entry.body.get("replaces") else "registered"
+            words.append(pa.repeat(word, len(nums)))
+        event = pa.chunked_array(words, pa.string())
+        said = pa.table({"key": np.concatenate(keys), "position": np.concatenate(positions), "event": event})
+        rows = pa.concat_tables([_shaped(said, expired.schema), expired])
+        ids = (
+            self._book.ids(np.asarray(rows["key"].to_numpy(), np.int64)) if rows.num_rows else pa.array([], pa.string())
+        )
+        rows = rows.set_column(rows.column_names.index("subscription_id"), "subscription_id", ids)
+        return rows.drop(["key"]).sort_by(
+            [("position", "ascending"), ("batch", "ascending"), ("subscription_id", "ascending")]
+        )
+
+    def _rows(self, kind: str, nums: Sequence[int] | None, since_batch: int | None = None) -> pa.Table:
+        def read(snapshot: Snapshot) -> pa.Table:
+            parts = []
+            for entry in snapshot.entries(kind):
+                wanted = None if nums is None else [num for num in nums if entry.may_hold(num)]
+                if wanted == [] or (since_batch is not None and entry.version <= since_batch):
+                    continue
+                if self._on_open is not None:
+                    self._on_open(entry.name)
+                file = KeyedFile.open(self._store.data_path(entry.name), entry.version)
+                parts += [file.all()] if wanted is None else [file.select(num) for num in wanted]
+            rows = (
+                pa.concat_tables(parts, promote_options="default")
+                if parts
+                else pa.table({BATCH: pa.array([], pa.int64())})
+            )
+            return rows if since_batch is None else rows.filter(pc.greater(rows[BATCH], since_batch))
+
+        return self._store.read(read)
+
+
+def _metres(rows: pa.Table) -> pa.Table:
+    if "distance_mm" not in rows.column_names:
+        return rows
+    return rows.append_column("distance_m", pc.divide(rows["distance_mm"].cast(pa.float64()), 1000.0))
+
+
+def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of a schema, in its order; a column without rows is empty."""
+    arrays = [
+        rows[field.name].cast(field.type) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema)

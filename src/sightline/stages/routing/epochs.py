@@ -1,0 +1,115 @@
+"""Epochs: which routing is in force, and when it becomes another.
+
+An epoch is an immutable routing in a file that the commit log names. A change falls between two batches, so no object
+meets two routings. It comes from opening the store with another partitioner or number of workers, from a request in
+the control log (`rebalance`, `fit`), or from the first fit to the objects that came.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sightline.partition import Routing, routing_class
+from sightline.partition.history import History
+from sightline.stages.exchange.mapped import FILES
+from sightline.stages.flow.route import open_routing
+from sightline.stages.registered.book import FIT, SubscriptionBook
+from sightline.stages.routing.current import CurrentStatistics
+from sightline.stages.routing.fitting import FIT_OBJECTS, open_history, seen_objects, stored_history
+from sightline.stages.routing.sample import SAMPLE
+from sightline.store.array_file import write_array_file
+from sightline.store.files import new_name
+from sightline.store.snapshot import Snapshot
+from sightline.store.store import Store
+
+OPENED, FITTED, REBALANCED = "opened", "fitted", "rebalance"
+
+
+class Epochs:
+    """Writes the epochs of a store. The caller holds the pipeline lock."""
+
+    def __init__(
+        self, store: Store, book: SubscriptionBook, commit_lock: threading.RLock, current: CurrentStatistics
+    ) -> None:
+        self._store, self._book, self._commit_lock, self._current = store, book, commit_lock, current
+
+    def routing(self, epoch: dict[str, Any]) -> Routing:
+        """The routing of an epoch."""
+        return FILES.get(str(self._store.path), epoch["file"], "routing", open_routing)
+
+    def unfitted(self, epoch: dict[str, Any]) -> bool:
+        """Whether an epoch has a plain routing that waits for objects to be fitted to."""
+        return bool(epoch["why"] == OPENED and self.routing(epoch).fits)
+
+    def ensure(self, partitioner: str, workers: int) -> None:
+        """Make the routing asked for the one in force; a different one is the next epoch."""
+        with self._commit_lock:
+            epochs = self._store.commits.refresh().epochs
+            if not epochs or (epochs[-1]["partitioner"], epochs[-1]["workers"]) != (partitioner, workers):
+                self._write(routing_class(partitioner).start(self._store.config.space, workers), OPENED)
+
+    def serve(self) -> None:
+        """Before a plan: requests that no epoch has answered yet, or the first fit, become one new epoch."""
+        snapshot = self._store.commits.snapshot()
+        served = max(epoch.get("control", -1) for epoch in snapshot.epochs)
+        asked = [entry for entry in self._book.requests if entry.position > served]
+        epoch = snapshot.epochs[-1]
+        routing = self.routing(epoch)
+        histories = [entry.body["file"] for entry in asked if entry.kind == FIT]
+        if histories:
+            history = FILES.get(str(self._store.path), histories[-1], "history", open_history)
+            self._fit(routing, history, asked[-1].position)
+        elif asked:
+            loads = leaf_objects(snapshot, routing).astype(np.float64)
+            self._write(routing.reassigned(loads), REBALANCED, layout_of(epoch), asked[-1].position)
+        elif self.unfitted(epoch) and seen_objects(snapshot) >= FIT_OBJECTS:
+            self._fit(routing, stored_history(self._store, self._book, snapshot))
+
+    def _fit(self, routing: Routing, history: History, control: int = -1) -> None:
+        """The next epoch is made for a history, and for what was counted so far."""
+        known = replace(history, statistics=self._current.at(self._book.position))
+        self._write(type(routing).fitted(known, self._store.config.space, routing.workers), FITTED, control=control)
+        self._current.save()
+
+    def _write(self, routing: Routing, why: str, layout: str | None = None, control: int = -1) -> None:
+        """The next epoch; with new leaves unless it has the layout of an earlier one.
+
+        Samples of objects go with the epoch that was to be fitted to them.
+        """
+        name = new_name("epoch")
+        path = self._store.data_path(name)
+        write_array_file(path, routing.to_arrays(), {"partitioner": routing.name}, durable=self._store.durable)
+        with self._commit_lock:
+            snapshot = self._store.commits.refresh()
+            epoch = {
+                "number": len(snapshot.epochs),
+                "partitioner": routing.name,
+                "workers": routing.workers,
+                "file": name,
+                "layout": layout or str(len(snapshot.epochs)),
+                "why": why,
+                "control": control,
+            }
+            waits = why == OPENED and routing.fits
+            samples = [] if waits else [entry.name for entry in snapshot.entries(SAMPLE)]
+            self._store.commits.append({"op": "epoch", "epoch": epoch, "remove": samples}, snapshot.version)
+
+
+def leaf_objects(snapshot: Snapshot, routing: Routing) -> npt.NDArray[np.int64]:
+    """Objects each leaf of the newest epoch has owned so far, by whatever worker."""
+    owned = np.zeros(routing.leaf_table().num_rows, np.int64)
+    prefix = f"leaf:{layout_of(snapshot.epochs[-1])}:"
+    for name, count in snapshot.counters.items():
+        if name.startswith(prefix):
+            owned[int(name.removeprefix(prefix))] = count
+    return owned
+
+
+def layout_of(epoch: dict[str, Any]) -> str:
+    """Epochs of one layout have the same leaves, dealt to workers in different ways."""
+    return str(epoch.get("layout", epoch["partitioner"]))

@@ -1,0 +1,101 @@
+"""How an answer came about: which segments were read, which were not and why, and where the time went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sightline.index.arrays import U8
+from sightline.stages.search.search_view import FARTHER, OLDER, PLACE, SEARCHED, TERMS, TIME, SegmentsView
+
+PRUNED = {TIME: "time", PLACE: "place", TERMS: "terms", OLDER: "time", FARTHER: "place"}
+
+
+@dataclass(slots=True)
+class Reading:
+    """What reading one segment cost and gave."""
+
+    candidates: int = 0
+    found: int = 0
+    us: float = 0.0
+
+
+@dataclass(slots=True)
+class Explain:
+    """An answer's origin. It is kept as numbers; words are made of it when somebody asks."""
+
+    view: SegmentsView
+    span: tuple[int, int]
+    fate: U8  # per segment, see search_view
+    readings: dict[int, Reading] = field(default_factory=dict)
+    absent: dict[int, list[str]] = field(default_factory=dict)  # words for the want of which a segment was left out
+    threads: int = 1
+    rows: int = 0
+    us: dict[str, float] = field(default_factory=dict)  # plan, segments, merge
+
+    @property
+    def version(self) -> int:
+        return self.view.version
+
+    @property
+    def searched(self) -> int:
+        return int(np.count_nonzero(self.fate == SEARCHED))
+
+    @property
+    def candidates(self) -> int:
+        return sum(reading.candidates for reading in self.readings.values())
+
+    @property
+    def segments(self) -> list[dict[str, Any]]:
+        """Per segment its name, rows, and either pruned (time, place or terms) and why, or what was read and found."""
+        said = []
+        for i, (entry, fate) in enumerate(zip(self.view.entries, self.fate.tolist(), strict=True)):
+            one: dict[str, Any] = {"name": entry.name, "rows": entry.rows}
+            if fate == SEARCHED:
+                reading = self.readings.get(i, Reading())
+                one |= {"candidates": reading.candidates, "found": reading.found, "microseconds": round(reading.us, 1)}
+            else:
+                one |= {"pruned": PRUNED[fate], "why": self._why(i, fate)}
+            said.append(one)
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        detail = self.segments
+        total = sum(self.us.values())
+        return {
+            "version": self.version,
+            "rows": self.rows,
+            "segments": len(detail),
+            "searched": self.searched,
+            "pruned": dict(Counter(one["pruned"] for one in detail if "pruned" in one)),
+            "candidates": self.candidates,
+            "threads": self.threads,
+            "seconds": round(total / 1e6, 9),
+            "microseconds": {phase: round(us, 1) for phase, us in self.us.items()},
+            "detail": detail,
+        }
+
+    def _why(self, segment: int, fate: int) -> str:
+        entry = self.view.entries[segment]
+        if fate == TIME and self.span[0] > self.span[1]:
+            return "no time is asked for"
+        if fate == TIME and entry.high < self.span[0]:
+            return f"ends {_instant(entry.high)}, before {_instant(self.span[0])}"
+        if fate == TIME:
+            return f"begins {_instant(entry.low)}, after {_instant(self.span[1])}"
+        if fate == PLACE:
+            return "lies within " + ", ".join(f"{edge:g}" for edge in entry.meta["bbox"])
+        if fate == TERMS:
+            return "no object has " + ", ".join(repr(word) for word in dict.fromkeys(self.absent[segment]))
+        if fate == OLDER:
+            return f"ends {_instant(entry.high)}, and newer ones fill the limit"
+        return "lies beyond the k nearest of other segments"
+
+
+def _instant(us: int) -> str:
+    second, fraction = divmod(us, 1_000_000)
+    return f"{np.datetime64(second, 's')}{f'.{fraction:06}'.rstrip('0') if fraction else ''}Z"

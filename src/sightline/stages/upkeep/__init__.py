@@ -1,0 +1,1 @@
+"""Beside the batches: merging of files, and the thread that does it."""
