@@ -29,7 +29,7 @@ from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.registry import Registry
 from sightline.stages.results.results import Results
 from sightline.stages.results.totals import OnBatch
-from sightline.stages.routing.fitting import given_history
+from sightline.stages.routing.fitting import given_history, history_arrays
 from sightline.stages.routing.leaves import leaf_rows, routes_of
 from sightline.stages.search.search import Searcher
 from sightline.stages.search.search_log import SearchLog
@@ -247,7 +247,8 @@ class Engine:
         table = to_arrow() if to_arrow is not None else objects
         self._book.refresh()
         self._searches.flush()
-        self._registry.fit(given_history(table, queries, self._store, self._book))
+        past = given_history(table, queries, self._store, self._book)
+        self._registry.fit(history_arrays(past))
 
     # --- results ---------------------------------------------------------------------------------------------------
 

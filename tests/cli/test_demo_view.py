@@ -14,7 +14,7 @@ from sightline.cli.demo_summary import print_summary, summarise
 from sightline.cli.demo_view import DemoState, draw, line
 from sightline.cli.totals import Totals
 from sightline.model.queries import check_snapshot, check_subscription
-from sightline.stages.batch import BatchReport
+from sightline.stages.results.report import BatchReport
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

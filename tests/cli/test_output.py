@@ -13,7 +13,7 @@ from rich.console import Console
 from sightline.cli import output
 from sightline.cli.output import shown, sparkline, table, to_json
 from sightline.cli.progress_log import ProgressLog
-from sightline.stages.batch import BatchReport
+from sightline.stages.results.report import BatchReport
 
 
 def test_json_keeps_instants_and_bytes() -> None:

@@ -52,7 +52,7 @@ def test_a_given_history_is_the_next_epoch(tmp_path):
     history = fitting.given_history(
         table_of(rows(50)), [sl.RangeQuery("flood", sl.Box(0, 0, 5, 5))], deployment.store, deployment.batches.book
     )
-    deployment.registry.fit(history)
+    deployment.registry.fit(fitting.history_arrays(history))
     deployment.feed(rows(4))
     assert reasons(deployment) == ["opened", "fitted"]
     deployment.feed(rows(4))

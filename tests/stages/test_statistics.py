@@ -15,7 +15,7 @@ from sightline.model.config import StoreConfig
 from sightline.partition import routing_class
 from sightline.partition.statistics.distribution import Statistics
 from sightline.stages.exchange.tallies import tally, tally_text
-from sightline.stages.results.tables import Target
+from sightline.stages.exchange.target import Target
 from sightline.stages.routing import epochs
 from sightline.stages.routing.asked_block import asked_block
 from sightline.stages.routing.cells import CellCounts

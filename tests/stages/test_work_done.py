@@ -15,9 +15,10 @@ import pytest
 import sightline as sl
 from sightline.model.config import StoreConfig
 from sightline.stages.batch import Batches
+from sightline.stages.exchange.target import Target
 from sightline.stages.registered.registry import Registry
 from sightline.stages.results.results import Results
-from sightline.stages.results.tables import Target, write_table
+from sightline.stages.results.tables import write_table
 from sightline.stages.upkeep.compact import MIN_FILES, Compaction
 from sightline.store.store import Store
 from tests.stages.worlds import SECOND, Deployment

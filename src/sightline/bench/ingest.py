@@ -25,8 +25,8 @@ from sightline.index.protocol import ObjectColumns
 from sightline.index.registry import DEFAULT_OBJECTS
 from sightline.model.config import StoreConfig
 from sightline.model.space import GEOGRAPHIC_BOUNDS
+from sightline.stages.exchange.target import Target
 from sightline.stages.flow.segments import write_segment
-from sightline.stages.results.tables import Target
 from sightline.store.store import Store
 
 SEGMENT_ROWS = 200_000

@@ -29,6 +29,7 @@ from sightline.stages.flow.merge import merge
 from sightline.stages.flow.route import route
 from sightline.stages.flow.work import work
 from sightline.stages.registered.registry import Registry
+from sightline.stages.routing.fitting import history_arrays
 from sightline.store.store import Store
 
 __all__ = ["COMPARED", "Makespan", "makespan"]
@@ -54,7 +55,7 @@ def makespan(partitioner: str, workers: int, world: SixTypes, rounds: int) -> Ma
         registry = Registry(batches.store, batches.book)
         for table in world.tables:
             registry.subscribe_many(table, None, None)
-        registry.fit(world.history)
+        registry.fit(history_arrays(world.history))
         _run(batches, 0, table_of(world.history.objects))
         rows = table_of(world.objects)
         slowest: list[float] = []

@@ -28,7 +28,7 @@ from sightline.bench.workload import DROP_TOP, FIRST_US, MIXES, Mix, posts, rang
 from sightline.generate.queries import nearest_queries, top_terms_queries
 from sightline.model.errors import BadConfig
 from sightline.spark.empty_job import files_stream, run_empty
-from sightline.stages.batch import BatchReport
+from sightline.stages.results.report import BatchReport
 
 AREA = 0.0001  # of the space: 0.01 %
 TOP_TERMS_AREA = (0.0001, 0.01)

@@ -20,7 +20,7 @@ from sightline.cli.options import (
 )
 from sightline.cli.output import console, print_json, progress
 from sightline.cli.progress_log import ProgressLog
-from sightline.stages.batch import BatchReport
+from sightline.stages.results.report import BatchReport
 
 
 def load(

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sightline.stages.batch import BatchReport
+from sightline.stages.results.report import BatchReport
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from sightline.spark.columns import canonical
 from sightline.spark.failures import failure
 from sightline.spark.paths import to_write
 from sightline.spark.pipeline import execute
-from sightline.stages.batch import Batches, BatchReport
+from sightline.stages.batch import Batches
+from sightline.stages.results.report import BatchReport
 from sightline.store.positions import Reading
 
 AfterBatch = Callable[[BatchReport], None]

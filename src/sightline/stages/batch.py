@@ -11,7 +11,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,14 @@ from sightline.model.time import MAX_US
 from sightline.stages.exchange import schema as payload
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.tallies import tally
+from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import new_token
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.compile import Compiler, Indexes
 from sightline.stages.registered.standing import NEAREST, TOP_TERMS
 from sightline.stages.repeated import refuse_other_rows
 from sightline.stages.results.closing import closing_events
-from sightline.stages.results.tables import Target
+from sightline.stages.results.report import BatchReport
 from sightline.stages.routing.current import CurrentStatistics
 from sightline.stages.routing.epochs import Epochs, layout_of
 from sightline.store.files import FileEntry, new_name
@@ -40,28 +40,6 @@ from sightline.store.store import Store
 Execute = Callable[[Job], Iterable[bytes]]  # runs the stages, returns the receipts
 SEGMENT_ROWS = 1 << 20
 INLINE_CHARACTERS = 1 << 16  # of the logs of a batch's sources; longer ones get a file
-
-
-@dataclass(frozen=True)
-class BatchReport:
-    """What a batch did, as progress and summaries show it."""
-
-    run: str
-    batch: int
-    version: int
-    seconds: dict[str, float] = field(default_factory=dict)  # plan, job, commit
-    counters: dict[str, int] = field(default_factory=dict)
-    routing_s: float = 0.0  # core-seconds of the job that went into finding who gets what
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "run": self.run,
-            "batch": self.batch,
-            "version": self.version,
-            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
-            "routing_s": round(self.routing_s, 4),
-            **self.counters,
-        }
 
 
 class Batches:

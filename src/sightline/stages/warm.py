@@ -24,7 +24,7 @@ from sightline.stages.batch import Batches
 from sightline.stages.inline import execute_inline
 from sightline.stages.registered.book import SUBSCRIBE
 from sightline.stages.registered.registry import Registry
-from sightline.stages.routing.fitting import stored_history
+from sightline.stages.routing.fitting import history_arrays, stored_history
 from sightline.stages.search.search import Searcher
 from sightline.stages.search.search_log import SearchLog
 from sightline.stages.upkeep.compact import Compaction
@@ -96,7 +96,7 @@ def _use_every_kernel(partitioner: str) -> None:
             store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
             if number == 2:  # and the third time everything is compiled for a fitted routing
                 past = stored_history(store, batches.book, store.commits.snapshot())
-                Registry(store, batches.book).fit(past)
+                Registry(store, batches.book).fit(history_arrays(past))
             batches.process("warm", number, rows.schema, lambda job: execute_inline([rows.to_batches(4)], job))
         Compaction(store, batches.book, batches.commit_lock).run(min_files=2)
         searcher, log = Searcher(store), SearchLog(store)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sightline.model.config import StoreConfig
-from sightline.stages.results.tables import Target
+from sightline.stages.exchange.target import Target
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from sightline.model.errors import StoreNotShared
 from sightline.stages.exchange.job import Job
-from sightline.stages.results.tables import Target
+from sightline.stages.exchange.target import Target
 from sightline.store.disk import write_file
 from sightline.store.files import new_name
 

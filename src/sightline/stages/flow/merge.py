@@ -17,6 +17,7 @@ from sightline.model.columns import column_of, table_of, values_of
 from sightline.model.ipc import whole
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.parcel import LATE, MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
+from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
 from sightline.stages.flow.late import distinct_pairs
 from sightline.stages.flow.nearest import merge_nearest
@@ -24,7 +25,7 @@ from sightline.stages.flow.pane_files import unpack_counts, write_tables
 from sightline.stages.flow.range_matches import OBJECT_COLUMNS
 from sightline.stages.flow.top_terms import merge_top_terms
 from sightline.stages.flow.work import Receipt
-from sightline.stages.results.tables import Target, write_table
+from sightline.stages.results.tables import write_table
 
 
 def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sightline.geo.curve import curve_keys
 from sightline.index.protocol import ObjectColumns
-from sightline.partition import ObjectRoutes, Routing, routing_from_arrays
+from sightline.partition import ObjectRoutes
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.packet import Packet, pack
@@ -28,22 +28,12 @@ from sightline.stages.exchange.token import seen_token
 from sightline.stages.registered.standing import SUMMARY, WINDOWS
 from sightline.stages.registered.summary import Summary, awaited, open_summary
 from sightline.stages.routing.cells import CellCounts
+from sightline.stages.routing.epoch_files import open_learnt, open_routing
 from sightline.stages.routing.sample import Sample
-from sightline.store.array_file import ArrayFile
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 
 ROW_BITS = 40  # rows of one source partition per micro-batch
-
-
-def open_routing(file: ArrayFile) -> Routing:
-    """The routing state of an epoch's file."""
-    return routing_from_arrays(file.meta["partitioner"], {name: file.array(name) for name in file.names})
-
-
-def open_learnt(file: ArrayFile) -> dict[str, npt.NDArray[np.generic]]:
-    """What routers of earlier batches have learnt."""
-    return {name: file.array(name) for name in file.names}
 
 
 class Unsent:

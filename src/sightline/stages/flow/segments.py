@@ -13,7 +13,7 @@ from sightline.model.columns import column_of
 from sightline.model.config import StoreConfig
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.packet import Packet
-from sightline.stages.results.tables import Target
+from sightline.stages.exchange.target import Target
 from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
 from sightline.store.slices import cut, stack_of

@@ -37,16 +37,17 @@ from sightline.stages.exchange.parcel import (
     to_ipc,
     unpack_arrays,
 )
+from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
 from sightline.stages.flow.late import LatePairs
 from sightline.stages.flow.nearest import nearest_candidates
 from sightline.stages.flow.pane_files import pack_counts
 from sightline.stages.flow.range_matches import range_matches
-from sightline.stages.flow.route import open_routing
 from sightline.stages.flow.segments import write_segments
 from sightline.stages.flow.top_terms import pane_counts
 from sightline.stages.registered.standing import Lifetimes, open_dropped
-from sightline.stages.results.tables import Target, write_table
+from sightline.stages.results.tables import write_table
+from sightline.stages.routing.epoch_files import open_routing
 from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,9 +19,7 @@ from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubsc
 from sightline.model.queries import Query, check_space, check_subscription
 from sightline.model.subscription import Subscription
 from sightline.model.time import MAX_US, MIN_US, instant_us
-from sightline.partition.history import History
 from sightline.stages.registered.book import DROP, FIT, REBALANCE, SUBSCRIBE, SubscriptionBook
-from sightline.stages.routing.fitting import history_arrays
 from sightline.store.array_file import write_array_file
 from sightline.store.control_log import ControlEntry
 from sightline.store.files import new_name
@@ -102,11 +101,11 @@ class Registry:
         """Ask the pipeline to deal its leaves anew before the next batch; returns the request's position."""
         return self._store.control.append(REBALANCE, {}).position
 
-    def fit(self, history: History) -> int:
-        """Ask the pipeline to fit its partitioner to a history before the next batch; returns the position."""
+    def fit(self, history: Mapping[str, npt.NDArray[Any]]) -> int:
+        """Ask the pipeline to fit its partitioner before the next batch, to a history (`fitting.history_arrays`)."""
         name = new_name("history")
         path = self._store.data_path(name)
-        write_array_file(path, history_arrays(history), {}, durable=self._store.durable)
+        write_array_file(path, history, {}, durable=self._store.durable)
         return self._store.control.append(FIT, {"file": name}).position
 
     def _lifetime(self, start: Instant | None, ttl: str | timedelta | None) -> tuple[int, int]:

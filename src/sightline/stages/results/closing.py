@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from sightline.model.time import MAX_US
 from sightline.stages.exchange.read import INSTANT
+from sightline.stages.exchange.target import Target
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.marks import passed_us
-from sightline.stages.results.tables import Target, write_table
+from sightline.stages.results.tables import write_table
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 

@@ -16,28 +16,13 @@ Every row gets the column ``batch``, the log version of its commit, when it is r
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.stages.exchange.target import Target
 from sightline.store.files import new_name
 from sightline.store.keyed_file import write_keyed
-from sightline.store.store import DATA
-
-
-class Target(NamedTuple):
-    """Where files are written: the store's folder, and whether each is synced before it is named."""
-
-    store: Path
-    durable: bool
-
-    def path(self, name: str) -> Path:
-        """Path of a data file."""
-        return self.store / DATA / name
-
 
 KINDS = ("matches", "nearest", "nearest_events", "panes", "reports", "events", "rejects")
 

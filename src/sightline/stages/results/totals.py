@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sightline.stages.batch import BatchReport
+from sightline.stages.results.report import BatchReport
 
 OnBatch = Callable[[BatchReport], None]
 

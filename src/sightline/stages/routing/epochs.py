@@ -17,9 +17,9 @@ import numpy.typing as npt
 from sightline.partition import Routing, routing_class
 from sightline.partition.history import History
 from sightline.stages.exchange.mapped import FILES
-from sightline.stages.flow.route import open_routing
 from sightline.stages.registered.book import FIT, SubscriptionBook
 from sightline.stages.routing.current import CurrentStatistics
+from sightline.stages.routing.epoch_files import open_routing
 from sightline.stages.routing.fitting import FIT_OBJECTS, open_history, seen_objects, stored_history
 from sightline.stages.routing.sample import SAMPLE
 from sightline.store.array_file import write_array_file

@@ -22,9 +22,9 @@ from sightline.model.space import Space
 from sightline.partition import Routing
 from sightline.partition.optional import owners_of, settled, settles
 from sightline.stages.exchange.mapped import FILES
-from sightline.stages.flow.route import open_routing
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.routing.asked_block import asked_block
+from sightline.stages.routing.epoch_files import open_routing
 from sightline.stages.routing.epochs import leaf_objects
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.index.protocol import ObjectColumns
-from sightline.stages.results.tables import Target
+from sightline.stages.exchange.target import Target
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, new_name
 from sightline.text.term_batch import TermBatch

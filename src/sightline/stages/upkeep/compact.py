@@ -15,13 +15,14 @@ import numpy as np
 from sightline.index.objects.segment import Segment, merge_segments
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.exchange.mapped import FILES
+from sightline.stages.exchange.target import Target
 from sightline.stages.flow.pane_files import PANES, merge_tables, open_tables, write_tables
-from sightline.stages.flow.route import open_learnt, open_routing
 from sightline.stages.flow.segments import write_segment
 from sightline.stages.flow.top_terms import needed_slots
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.marks import passed_us
-from sightline.stages.results.tables import KINDS, Target
+from sightline.stages.results.tables import KINDS
+from sightline.stages.routing.epoch_files import open_learnt, open_routing
 from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
 from sightline.store.keyed_file import KeyedFile, merge_keyed, write_keyed
