@@ -1,6 +1,6 @@
 """The one place where Numba's flags are decided.
 
-Every kernel in a ``_kernels.py`` is decorated with :func:`kernel`. Flags and their reasons:
+Every kernel, in a ``_kernels.py`` or ``*_kernels.py``, is decorated with :func:`kernel`. Flags and their reasons:
 
 * ``nogil``: a kernel never stalls the other Python threads of its process (8-36 ms at worst instead of the whole call).
 * a cache on disk: a fresh Spark worker loads machine code instead of compiling for seconds.
@@ -33,7 +33,7 @@ _PACKAGE = Path(__file__).parent
 def code_digest() -> str:
     """Digest of where the kernels are, what they say, and what compiles them."""
     digest = hashlib.blake2b(f"{_PACKAGE} {numba.__version__} {sys.version}".encode(), digest_size=8)
-    for path in sorted([*_PACKAGE.rglob("_kernels.py"), Path(__file__)]):
+    for path in sorted([*_PACKAGE.rglob("*_kernels.py"), Path(__file__)]):
         digest.update(f"{path} {path.stat().st_mtime_ns}".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

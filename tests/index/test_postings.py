@@ -16,11 +16,11 @@ from test_objects import check_top, conjuncts_of, ids_of, naive_nearest, segment
 from sightline.geo._kernels import haversine_mm, planar_mm, quantise_one
 from sightline.geo.bounds import pieces
 from sightline.index.objects.postings import _kernels, index
-from sightline.index.objects.postings.building import _kernels as building
+from sightline.index.objects.postings import building_kernels as building
+from sightline.index.objects.postings import measures_kernels as measures
+from sightline.index.objects.postings import nearest_kernels as nearest
+from sightline.index.objects.postings import top_terms_kernels as counting
 from sightline.index.objects.postings.index import PostingsParams
-from sightline.index.objects.postings.nearest import _kernels as nearest
-from sightline.index.objects.postings.nearest.measures import _kernels as measures
-from sightline.index.objects.postings.top_terms import _kernels as counting
 from sightline.index.objects.segment import Segment, build_segment
 from sightline.model.expression import Expression, parse
 from sightline.model.regions import Box, Circle, Region

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 from sightline.index.arrays import frozen
-from sightline.index.objects.postings import _kernels
-from sightline.index.objects.postings.building import _kernels as building
-from sightline.index.objects.postings.building import beside
+from sightline.index.objects.postings import _kernels, beside
+from sightline.index.objects.postings import building_kernels as building
 from sightline.index.objects.postings.index import PostingsIndex
 from sightline.index.protocol import ObjectColumns
 from sightline.model.space import GEOGRAPHIC_BOUNDS

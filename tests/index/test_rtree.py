@@ -21,7 +21,7 @@ from index_worlds import (
 )
 
 from sightline.geo.bounds import pieces
-from sightline.index.objects.blocks.walks import _kernels as walks
+from sightline.index.objects.blocks import walks_kernels as walks
 from sightline.index.objects.rtree import RTreeIndex, RTreeParams
 from sightline.index.protocol import Conjunct
 from sightline.model.regions import Box, Circle, Region

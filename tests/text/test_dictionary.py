@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sightline.text import TermBatch, TermDictionary, tokenise, valid_utf8
 from sightline.text.arrow_rows import frozen
 from sightline.text.dictionary import hash_key
-from sightline.text.lookup._kernels import hash_bytes
+from sightline.text.lookup_kernels import hash_bytes
 
 WORDS = st.lists(st.text("abcé東#", min_size=1, max_size=4), unique=True, max_size=40)
 ROWS = st.lists(st.text("abc #東", max_size=12), max_size=8)

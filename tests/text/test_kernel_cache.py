@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from sightline import jit
 
 WORK = """
 import json
@@ -35,3 +38,22 @@ def test_processes_race_for_an_empty_cache(tmp_path: Path) -> None:
     answers = {json.dumps((one["offsets"], one["terms"])) for one in (*said, after)}
     assert len(answers) == 1
     assert after["offsets"] == [0, 3, 6, 6]
+
+
+def test_a_kernel_that_others_call_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba looks at the file of a function only, not at those of the kernels it calls."""
+    package = Path(jit.__file__).parent
+    kernels = [path.relative_to(package) for path in package.rglob("*.py") if path.name.endswith("_kernels.py")]
+    assert Path("text/_kernels.py") in kernels
+    assert Path("text/lookup_kernels.py") in kernels
+    for path in kernels:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(package / path, tmp_path / path)
+    monkeypatch.setattr(jit, "_PACKAGE", tmp_path)
+    seen = {jit.code_digest()}
+    for number, path in enumerate(kernels, start=2):
+        kept = (tmp_path / path).stat()
+        (tmp_path / path).write_text((tmp_path / path).read_text() + "\n")
+        os.utime(tmp_path / path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        seen.add(jit.code_digest())
+        assert len(seen) == number, path

@@ -11,7 +11,7 @@ from sightline.model.terms import terms_of, word_count
 from sightline.model.text_config import TextConfig
 from sightline.text import TermBatch, tokenise
 from sightline.text import tokeniser as module
-from sightline.text.cutting._kernels import ASCII, QUICK_ROW, WHOLE
+from sightline.text.cutting_kernels import ASCII, QUICK_ROW, WHOLE
 
 # Valid UTF-8 has no surrogates. The sample holds what the rules name: signs, ideographs, marks that merge, that do
 # not, and that are out of order, sigma, dotted I, compatibility forms, the row separator of the normaliser.

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.jit import kernel
-from sightline.text.cutting._kernels import SIGNS, CharTables, Texts, Words, cut, next_block
-from sightline.text.lookup._kernels import TermSink, chunk, hash_bytes, same, store8
-from sightline.text.postings._kernels import RowSink
+from sightline.text.cutting_kernels import SIGNS, CharTables, Texts, Words, cut, next_block
+from sightline.text.lookup_kernels import TermSink, chunk, hash_bytes, same, store8
+from sightline.text.postings_kernels import RowSink
 
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.text.arrow_rows import byte_rows, frozen
-from sightline.text.lookup._kernels import TermSink, fill_slots, find_terms, hash_rows, intern_terms, take_terms
+from sightline.text.lookup_kernels import TermSink, fill_slots, find_terms, hash_rows, intern_terms, take_terms
 
 U8 = npt.NDArray[np.uint8]
 I32 = npt.NDArray[np.int32]

@@ -6,7 +6,7 @@ import numpy as np
 
 from sightline.text.arrow_rows import frozen
 from sightline.text.dictionary import I32, TermDictionary, table_size
-from sightline.text.lookup._kernels import TermSink, fill_slots, intern_terms
+from sightline.text.lookup_kernels import TermSink, fill_slots, intern_terms
 
 __all__ = ["GrowingDictionary"]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sightline.text.arrow_rows import frozen
 from sightline.text.dictionary import TermDictionary
-from sightline.text.postings._kernels import RowSink, gather_rows, remap_rows, renumber_rows
+from sightline.text.postings_kernels import RowSink, gather_rows, remap_rows, renumber_rows
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

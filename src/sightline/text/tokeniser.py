@@ -19,10 +19,10 @@ from sightline.model._unicode14 import normalise, tables
 from sightline.model.text_config import TextConfig
 from sightline.text._kernels import DONE, scan_rows
 from sightline.text.arrow_rows import byte_rows, frozen
-from sightline.text.cutting._kernels import BLOCK_BYTES, BLOCK_ROWS, WHOLE, CharTables, Texts, Words, classify
+from sightline.text.cutting_kernels import BLOCK_BYTES, BLOCK_ROWS, WHOLE, CharTables, Texts, Words, classify
 from sightline.text.dictionary import TermDictionary, dictionary_of, hash_key, table_size
-from sightline.text.lookup._kernels import TermSink, fill_slots
-from sightline.text.postings._kernels import RowSink
+from sightline.text.lookup_kernels import TermSink, fill_slots
+from sightline.text.postings_kernels import RowSink
 from sightline.text.term_batch import TermBatch, renumber, saturated
 
 U8 = npt.NDArray[np.uint8]

@@ -47,7 +47,7 @@ from sightline.partition.qt_tree._kernels import (
 from sightline.partition.qt_tree.tree import Tree
 from sightline.partition.qt_tree.workload import Reached, Workload
 from sightline.text.dictionary import table_size
-from sightline.text.lookup._kernels import fill_slots
+from sightline.text.lookup_kernels import fill_slots
 
 __all__ = ["grow"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sightline.index.arrays import I32, I64
 from sightline.jit import kernel
-from sightline.partition.pairs._kernels import add_once, by_worker, with_room
+from sightline.partition.pairs_kernels import add_once, by_worker, with_room
 
 
 class TermTable(NamedTuple):

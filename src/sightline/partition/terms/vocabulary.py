@@ -14,7 +14,7 @@ from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.history import History
 from sightline.partition.terms._kernels import keys_of_conjuncts, numbers_of
 from sightline.text.dictionary import table_size
-from sightline.text.lookup._kernels import fill_slots
+from sightline.text.lookup_kernels import fill_slots
 
 __all__ = ["TermParams", "Vocabulary"]
 

@@ -11,9 +11,9 @@ from sightline.geo.contains import inside
 from sightline.geo.region_table import RegionTable
 from sightline.index._kernels import count_terms
 from sightline.index.arrays import F64, I64, frozen
+from sightline.index.objects.blocks import walks_kernels
 from sightline.index.objects.blocks._kernels import BlockArrays, Tables
 from sightline.index.objects.blocks.arrays import asked_of
-from sightline.index.objects.blocks.walks import _kernels
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.protocol import Conjunct, TopTerms, Work
 from sightline.model.regions import Polygon, Region
@@ -44,7 +44,7 @@ class BlockReader(ABC):
     def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
                 space: Space) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance."""
-        rows, distance, opened, looked = _kernels.nearest_rows(
+        rows, distance, opened, looked = walks_kernels.nearest_rows(
             self._arrays, self._tables, self._fanout, asked_of(conjuncts), space.is_geographic, float(at[0]),
             float(at[1]), k, lo_us, hi_us)
         self._tally(opened, looked)
@@ -59,7 +59,7 @@ class BlockReader(ABC):
             return count_terms(arrays.offsets, arrays.ids, frozen(rows, np.int64), self._terms)
         table = RegionTable.from_regions([region])
         counts = np.zeros(self._terms, np.int64)
-        opened, added, read = _kernels.count_region(
+        opened, added, read = walks_kernels.count_region(
             arrays, self._tables, self._fanout, space.is_geographic, int(table.kind[0]),
             frozen(table.params[0], np.float64), frozen(pieces, np.float64), lo_us, hi_us, counts)
         self.tables_added += added

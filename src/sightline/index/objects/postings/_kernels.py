@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sightline.geo._kernels import quantise_one, spread
 from sightline.index.arrays import F64, I32, I64
-from sightline.index.objects.postings.planes._kernels import SPARE, append_set, keep_inside, planes_of
+from sightline.index.objects.postings.planes_kernels import SPARE, append_set, keep_inside, planes_of
 from sightline.jit import kernel
 
 U32 = npt.NDArray[np.uint32]

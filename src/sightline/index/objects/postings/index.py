@@ -31,16 +31,16 @@ from sightline.index.arrays import F64, I64, frozen, frozen_fields
 from sightline.index.entry import Entry
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.objects.postings import _kernels
+from sightline.index.objects.postings import building_kernels as building
+from sightline.index.objects.postings import nearest_kernels as nearest
+from sightline.index.objects.postings import top_terms_kernels as counting
 from sightline.index.objects.postings._kernels import PostingsArrays
-from sightline.index.objects.postings.building import _kernels as building
-from sightline.index.objects.postings.building.beside import beside
-from sightline.index.objects.postings.building.curve import along_curve
-from sightline.index.objects.postings.building.inversion import Inversion
-from sightline.index.objects.postings.building.params import PARAMS, PostingsParams
-from sightline.index.objects.postings.building.terms import terms_of
-from sightline.index.objects.postings.nearest import _kernels as nearest
-from sightline.index.objects.postings.top_terms import _kernels as counting
-from sightline.index.objects.postings.top_terms._kernels import TermTables
+from sightline.index.objects.postings.beside import beside
+from sightline.index.objects.postings.curve import along_curve
+from sightline.index.objects.postings.inversion import Inversion
+from sightline.index.objects.postings.params import PARAMS, PostingsParams
+from sightline.index.objects.postings.terms import terms_of
+from sightline.index.objects.postings.top_terms_kernels import TermTables
 from sightline.index.objects.top_terms import top_of
 from sightline.index.protocol import Conjunct, ObjectColumns, TopTerms, Work
 from sightline.model.regions import Box, Region

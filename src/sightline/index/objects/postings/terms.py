@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.index.arrays import I32, I64, Flag, frozen
-from sightline.index.objects.postings.building import _kernels
-from sightline.index.objects.postings.building.params import PostingsParams
+from sightline.index.objects.postings import building_kernels as building
+from sightline.index.objects.postings.params import PostingsParams
 
 __all__ = ["Terms", "terms_of"]
 
@@ -25,12 +25,12 @@ class Terms(NamedTuple):
 def terms_of(ids: I32, terms: int, rows: int, params: PostingsParams) -> Terms:
     """Count the terms of all rows and divide them."""
     frequency = np.zeros(terms, np.int32)
-    _kernels.frequencies(ids, frequency)
+    building.frequencies(ids, frequency)
     heads = _heads(frequency, params.head)
     tail = np.ones(terms, np.bool_)
     tail[heads] = False
     listed = tail | (frequency < rows / params.dense)
-    starts = _kernels.starts_of(frozen(frequency, np.int32), frozen(listed, np.bool_))
+    starts = building.starts_of(frozen(frequency, np.int32), frozen(listed, np.bool_))
     planed = np.flatnonzero(~listed[heads]).astype(np.int32)
     plane = np.full(heads.size, -1, np.int32)
     plane[planed] = np.arange(planed.size)

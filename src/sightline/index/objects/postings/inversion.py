@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.index.arrays import I32, frozen
+from sightline.index.objects.postings import building_kernels as building
 from sightline.index.objects.postings._kernels import LARGE_BITS, SMALL_BITS
-from sightline.index.objects.postings.building import _kernels
-from sightline.index.objects.postings.building._kernels import HEAD, ROW_BITS, TERM_BITS
-from sightline.index.objects.postings.building.terms import Terms
+from sightline.index.objects.postings.building_kernels import HEAD, ROW_BITS, TERM_BITS
+from sightline.index.objects.postings.terms import Terms
 
 __all__ = ["Inversion"]
 
@@ -32,7 +32,7 @@ class Inversion:
             raise ValueError(f"a segment holds at most {(_STREAMS - own) << TERM_BITS} different terms, not {words}")
         stream = np.empty(words, np.uint16)
         self._cursor, step = np.zeros(own + buckets, np.uint32), np.ones(own + buckets, np.uint32)
-        written = _kernels.make_streams(terms.starts, frozen(terms.heads[0], np.int32), self._frequent, stream,
+        written = building.make_streams(terms.starts, frozen(terms.heads[0], np.int32), self._frequent, stream,
                                         self._cursor)
         step[terms.planed], self._cursor[terms.planed] = 0, written  # no postings: they write one word, over and over
         self._stream, self._step, self._starts = frozen(stream, np.uint16), frozen(step, np.uint32), terms.starts
@@ -43,13 +43,13 @@ class Inversion:
 
     def distribute(self, offsets: I32, ids: I32, first: int, last: int) -> None:
         """First pass over some rows, in order from row 0."""
-        _kernels.distribute(offsets, ids, first, last, self._stream, self._step, self._cursor, self._out, self._marks,
+        building.distribute(offsets, ids, first, last, self._stream, self._step, self._cursor, self._out, self._marks,
                             self.bits)
 
     def settle(self, other: Executor) -> I32:
         """Second pass, half of it beside the other; the postings."""
         self._marks[-1] = self._cursor[self._cursor.size - self._marks.shape[1] :]
-        _kernels.maxima_of(self._out, self._starts, self._frequent, self.small, self.large)
+        building.maxima_of(self._out, self._starts, self._frequent, self.small, self.large)
         small, large = self.small.copy(), self.large.copy()
         begins = self._marks[0]
         half = int(np.searchsorted(begins, (int(self._starts[-1]) + self._out.size) // 2)) if begins.size > 1 else 0
@@ -63,5 +63,5 @@ class Inversion:
         return postings
 
     def _settle(self, first: int, last: int, small: I32, large: I32) -> None:
-        _kernels.settle(self._out, self._marks, first, last, self._starts, self._stream, self._frequent.size + HEAD,
+        building.settle(self._out, self._marks, first, last, self._starts, self._stream, self._frequent.size + HEAD,
                         small, large)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sightline.geo._kernels import CURVE_BITS, curve_key
 from sightline.index.arrays import F64, I32, I64, Flag
 from sightline.index.objects.postings._kernels import LARGE_BITS, SMALL_BITS
-from sightline.index.objects.postings.planes._kernels import ones, transpose
+from sightline.index.objects.postings.planes_kernels import ones, transpose
 from sightline.jit import kernel
 
 U16 = npt.NDArray[np.uint16]

@@ -87,6 +87,7 @@ def hash_rows(data: U8, offsets: I64, seed: np.uint64, mask: np.uint64, out: I64
 
 @kernel
 def same(data: U8, start: int | np.int64, end: int | np.int64, other: U8, other_start: int, other_end: int) -> bool:
+    """Whether two runs of bytes are equal."""
     if end - start != other_end - other_start:
         return False
     for i in range(end - start):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sightline.geo.curve import CURVE_BITS
 from sightline.index.arrays import F64, I32, I64, frozen
-from sightline.index.objects.postings.building import _kernels
+from sightline.index.objects.postings import building_kernels as building
 
 __all__ = ["Order", "along_curve"]
 
@@ -35,8 +35,8 @@ def along_curve(lon: F64, lat: F64, extent: F64, finest: int) -> Order:
     level = min(11, max(1, (max(n, 16) // 4).bit_length() // 2))  # about four rows per cell of the directory
     deep = min(CURVE_BITS, level + finest, (63 - row_bits) // 2)
     numbered = np.empty(n, np.int64)
-    _kernels.numbered_keys(lon, lat, frozen(extent, np.float64), deep, row_bits, numbered)
+    building.numbered_keys(lon, lat, frozen(extent, np.float64), deep, row_bits, numbered)
     numbered.sort()
     directory, fine = np.empty((1 << 2 * level) + 1, np.int32), np.empty(n, np.uint32)
-    _kernels.make_directory(numbered, row_bits, level, deep, directory, fine)
+    building.make_directory(numbered, row_bits, level, deep, directory, fine)
     return Order(frozen(numbered, np.int64), directory, fine, level, deep)

@@ -27,7 +27,7 @@ from sightline.index.objects.postings._kernels import (
     resolve,
     rest_holds,
 )
-from sightline.index.objects.postings.nearest.heaps._kernels import (
+from sightline.index.objects.postings.heaps_kernels import (
     compact,
     heap_pop,
     heap_push,
@@ -35,7 +35,7 @@ from sightline.index.objects.postings.nearest.heaps._kernels import (
     put_in_order,
     with_more_room,
 )
-from sightline.index.objects.postings.nearest.measures._kernels import (
+from sightline.index.objects.postings.measures_kernels import (
     beyond,
     cell_bound,
     millimetres,

@@ -1,1 +1,0 @@
-"""Building: curve order, lists, postings, head bits, prefix counts and tail maxima."""

@@ -1,1 +1,0 @@
-"""Nearest rows: best first over the quadtree that the curve implies."""

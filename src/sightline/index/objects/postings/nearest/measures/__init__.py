@@ -1,1 +1,0 @@
-"""Distances of a nearest search."""

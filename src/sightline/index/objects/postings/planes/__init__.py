@@ -1,1 +1,0 @@
-"""Rows of frequent terms as bits along the curve."""

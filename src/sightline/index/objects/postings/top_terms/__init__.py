@@ -1,1 +1,0 @@
-"""Top terms: head terms by prefix counts along the curve, a bound for all others, or a direct count."""

@@ -1,1 +1,0 @@
-"""Terms found by hash, then by bytes."""

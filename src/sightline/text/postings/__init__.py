@@ -1,1 +1,0 @@
-"""Rows of postings: renumbered, gathered, put in order."""
