@@ -43,6 +43,7 @@ test-cluster: setup ## Run the tests on a Spark cluster of three hosts (namespac
 
 lint: setup ## Check style, types and layers
 	@$(RUN) ruff check .
+	@$(RUN) ruff format --check --quiet .
 	@$(RUN) mypy
 	@$(RUN) lint-imports
 

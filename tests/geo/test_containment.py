@@ -32,9 +32,7 @@ CIRCLES = st.builds(Circle, LON, LAT, RADIUS)
 def polygons(draw):
     """Valid polygons, often with integer corners, sometimes with a hole."""
     whole = draw(st.booleans())
-    xs, ys = (
-        (st.integers(-20, 20), st.integers(-20, 20)) if whole else (st.floats(-80, 80), st.floats(-80, 80))
-    )
+    xs, ys = (st.integers(-20, 20), st.integers(-20, 20)) if whole else (st.floats(-80, 80), st.floats(-80, 80))
     ring = draw(st.lists(st.tuples(xs, ys), min_size=3, max_size=7, unique=True))
     holes = draw(st.lists(st.lists(st.tuples(xs, ys), min_size=3, max_size=4, unique=True), max_size=1))
     for attempt in (holes, []):
@@ -55,10 +53,7 @@ REGIONS = st.one_of(BOXES, CIRCLES, polygons())
 
 def haversine(lon1, lat1, lon2, lat2):
     p1, p2 = math.radians(lat1), math.radians(lat2)
-    h = (
-        math.sin((p2 - p1) / 2) ** 2
-        + math.cos(p1) * math.cos(p2) * math.sin(math.radians(lon2 - lon1) / 2) ** 2
-    )
+    h = math.sin((p2 - p1) / 2) ** 2 + math.cos(p1) * math.cos(p2) * math.sin(math.radians(lon2 - lon1) / 2) ** 2
     return round(2000 * 6371008.8 * math.asin(min(1, math.sqrt(h))))
 
 
@@ -159,12 +154,8 @@ def test_circles_are_covered_at_their_rim(lon, lat, radius, seed):
     rng = np.random.default_rng(seed)
     bearing, angle = rng.uniform(0, 2 * np.pi, 400), (radius + rng.normal(0, 1e-3, 400)) / 6371008.8
     p = math.radians(lat)
-    lats = np.arcsin(
-        np.clip(math.sin(p) * np.cos(angle) + math.cos(p) * np.sin(angle) * np.cos(bearing), -1, 1)
-    )
-    turn = np.arctan2(
-        np.sin(bearing) * np.sin(angle) * math.cos(p), np.cos(angle) - math.sin(p) * np.sin(lats)
-    )
+    lats = np.arcsin(np.clip(math.sin(p) * np.cos(angle) + math.cos(p) * np.sin(angle) * np.cos(bearing), -1, 1))
+    turn = np.arctan2(np.sin(bearing) * np.sin(angle) * math.cos(p), np.cos(angle) - math.sin(p) * np.sin(lats))
     lons, lats = np.clip((lon + np.degrees(turn) + 180) % 360 - 180, -180, 180), np.degrees(lats)
     circle = Circle(lon, lat, radius)
     held = np.zeros(400, int)

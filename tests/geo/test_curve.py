@@ -34,9 +34,7 @@ def test_keys_interleave_the_cells(points):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1), st.floats(-1e11, 1e11),
        st.floats(0, 1e11))  # fmt: skip
 def test_quantise_is_monotone_and_clamped(values, low, width):
-    values = np.sort(
-        np.array([*values, low, low + width, low + width / 3, np.nextafter(low + width, -np.inf)])
-    )
+    values = np.sort(np.array([*values, low, low + width, low + width / 3, np.nextafter(low + width, -np.inf)]))
     cells = quantise(values, low, low + width)
     assert (np.diff(cells) >= 0).all()
     assert cells.min() >= 0

@@ -16,10 +16,7 @@ XY = st.floats(-1e11, 1e11)
 
 def by_definition(lon1, lat1, lon2, lat2):
     p1, p2 = math.radians(lat1), math.radians(lat2)
-    h = (
-        math.sin((p2 - p1) / 2) ** 2
-        + math.cos(p1) * math.cos(p2) * math.sin(math.radians(lon2 - lon1) / 2) ** 2
-    )
+    h = math.sin((p2 - p1) / 2) ** 2 + math.cos(p1) * math.cos(p2) * math.sin(math.radians(lon2 - lon1) / 2) ** 2
     return round(2000 * 6371008.8 * math.asin(min(1, math.sqrt(h))))
 
 

@@ -85,9 +85,7 @@ def tried(shape, rng, n):
 @pytest.mark.parametrize(("corners", "n"), [(3, 40), (12, 30), (300, 5)])
 def test_many_corners_with_a_hole(corners, n):
     for seed in range(3):
-        shape = shapely.Polygon(
-            star(corners, seed), [star(corners, seed + 10, size=8.0)] if corners > 3 else []
-        )
+        shape = shapely.Polygon(star(corners, seed), [star(corners, seed + 10, size=8.0)] if corners > 3 else [])
         points = tried(shape, np.random.default_rng(seed), n)
         got = inside_polygon(shape, points[:, 0].copy(), points[:, 1].copy())
         assert got.tolist() == [naive(shape, x, y) for x, y in points.tolist()]

@@ -60,10 +60,12 @@ def _box(w: float, e: float, s: float, n: float) -> Box:
 _lon, _lat = st.sampled_from(LONS), st.sampled_from(LATS)
 boxes = st.builds(_box, _lon, _lon, _lat, _lat)
 circles = st.builds(Circle, _lon, _lat, st.sampled_from([0.0, 1000.0, 55597.463, 60_000.0, 6e6, 1.2e7, 2.1e7]))
-triangles = st.sampled_from([
-    Polygon([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5)]),
-    Polygon([(-180, -90), (0, -90), (0, 90), (-180, 90)], [[(-100, -50), (-80, -50), (-80, 50), (-100, 50)]]),
-])
+triangles = st.sampled_from(
+    [
+        Polygon([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5)]),
+        Polygon([(-180, -90), (0, -90), (0, 90), (-180, 90)], [[(-100, -50), (-80, -50), (-80, 50), (-100, 50)]]),
+    ]
+)
 regions = st.one_of(boxes, circles, triangles)
 planar_boxes = boxes.map(lambda b: Box(min(b.west, b.east), b.south, max(b.west, b.east), b.north, planar=True))
 planar_circles = st.builds(Circle, _lon, _lat, st.sampled_from([0.0, 0.25, 0.5, 90.0]), planar=st.just(True))
@@ -77,19 +79,23 @@ def config_of(hash_bits: int = 64, space: Space | None = None) -> StoreConfig:
 def columns_of(world: list[Row], config: StoreConfig) -> ObjectColumns:
     texts = pa.array([r.text for r in world], pa.string())
     return ObjectColumns(
-        np.array([r.lon for r in world], np.float64), np.array([r.lat for r in world], np.float64),
-        np.array([r.ts for r in world], np.int64), tokenise(texts, config.text, config.seed, config.hash_bits),
+        np.array([r.lon for r in world], np.float64),
+        np.array([r.lat for r in world], np.float64),
+        np.array([r.ts for r in world], np.int64),
+        tokenise(texts, config.text, config.seed, config.hash_bits),
     )
 
 
 def table_of(world: list[Row]) -> pa.Table:
-    return pa.table({
-        "id": pa.array([f"o{i}" for i in range(len(world))], pa.string()),
-        "lon": pa.array([r.lon for r in world], pa.float64()),
-        "lat": pa.array([r.lat for r in world], pa.float64()),
-        "ts": pa.array([r.ts for r in world], pa.timestamp("us", "UTC")),
-        "text": pa.array([r.text for r in world], pa.string()),
-    })
+    return pa.table(
+        {
+            "id": pa.array([f"o{i}" for i in range(len(world))], pa.string()),
+            "lon": pa.array([r.lon for r in world], pa.float64()),
+            "lat": pa.array([r.lat for r in world], pa.float64()),
+            "ts": pa.array([r.ts for r in world], pa.timestamp("us", "UTC")),
+            "text": pa.array([r.text for r in world], pa.string()),
+        }
+    )
 
 
 def block_of(queries: list[RangeQuery | NearestQuery | TopTermsQuery], config: StoreConfig) -> QueryBlock:

@@ -21,11 +21,14 @@ from sightline.model.regions import Box, Circle
 from sightline.model.time import MAX_US, MIN_US
 from sightline.store.array_file import ArrayFile, write_array_file
 
-some_queries = st.lists(st.one_of(
-    st.builds(RangeQuery, expressions, regions),
-    st.builds(lambda e, k: NearestQuery(e, (179.5, -12.25), k), expressions, st.integers(1, 9)),
-    st.builds(lambda r: TopTermsQuery(r, 4, window="90min", every="1h"), regions),
-), max_size=7)
+some_queries = st.lists(
+    st.one_of(
+        st.builds(RangeQuery, expressions, regions),
+        st.builds(lambda e, k: NearestQuery(e, (179.5, -12.25), k), expressions, st.integers(1, 9)),
+        st.builds(lambda r: TopTermsQuery(r, 4, window="90min", every="1h"), regions),
+    ),
+    max_size=7,
+)
 
 
 def meaning(block: QueryBlock) -> list[tuple[object, ...]]:
@@ -34,16 +37,30 @@ def meaning(block: QueryBlock) -> list[tuple[object, ...]]:
     out = []
     for i in range(len(block)):
         conjuncts = sorted(
-            (tuple(sorted(strings[t] for t in block.pos[block.pos_offsets[c] : block.pos_offsets[c + 1]])),
-             tuple(sorted(strings[t] for t in block.neg[block.neg_offsets[c] : block.neg_offsets[c + 1]])))
+            (
+                tuple(sorted(strings[t] for t in block.pos[block.pos_offsets[c] : block.pos_offsets[c + 1]])),
+                tuple(sorted(strings[t] for t in block.neg[block.neg_offsets[c] : block.neg_offsets[c + 1]])),
+            )
             for c in np.flatnonzero(block.conj_query == i)
         )
-        out.append((
-            int(block.num[i]), int(block.kind[i]), int(block.start[i]), int(block.end[i]), block.at[i].tolist(),
-            int(block.k[i]), int(block.window[i]), int(block.every[i]), int(block.anchor[i]), block.regions.region(i),
-            block.piece_box[block.piece_query == i].tolist(), conjuncts, block.ids[i].as_py(),
-            query_from_dict(json.loads(block.queries[i].as_py())),
-        ))
+        out.append(
+            (
+                int(block.num[i]),
+                int(block.kind[i]),
+                int(block.start[i]),
+                int(block.end[i]),
+                block.at[i].tolist(),
+                int(block.k[i]),
+                int(block.window[i]),
+                int(block.every[i]),
+                int(block.anchor[i]),
+                block.regions.region(i),
+                block.piece_box[block.piece_query == i].tolist(),
+                conjuncts,
+                block.ids[i].as_py(),
+                query_from_dict(json.loads(block.queries[i].as_py())),
+            )
+        )
     return out
 
 
@@ -68,8 +85,11 @@ def test_arrays_survive_a_file(tmp_path: Path) -> None:
     assert meaning(QueryBlock.from_arrays({n: file.array(n) for n in file.names})) == meaning(block)
 
 
-lists = st.lists(st.lists(st.sampled_from([*WORDS, "Flood!", "new york", "@me #you", 'quo"te', "ΣΑΣ"]), max_size=4),
-                 min_size=1, max_size=6)
+lists = st.lists(
+    st.lists(st.sampled_from([*WORDS, "Flood!", "new york", "@me #you", 'quo"te', "ΣΑΣ"]), max_size=4),
+    min_size=1,
+    max_size=6,
+)
 
 
 @given(keywords=lists, bits=st.sampled_from([64, 8]))
@@ -77,28 +97,46 @@ lists = st.lists(st.lists(st.sampled_from([*WORDS, "Flood!", "new york", "@me #y
 def test_a_table_of_lists_compiles_like_objects(keywords: list[list[str]], bits: int) -> None:
     config, n = config_of(bits), len(keywords)
     west = [170.0, -1e-7, 0.1, -180.0, 5.0, 1 / 3][:n]
-    table = pa.table({
-        "id": [f"q{i}" for i in range(n)], "keywords": pa.array(keywords, pa.list_(pa.string())), "west": west,
-        "south": [-1.5] * n, "east": [-170.0] * n, "north": [2.0] * n,
-    })
-    asked: list[Query] = [RangeQuery(all_of(words), Box(w, -1.5, -170.0, 2.0)) for words, w in
-                          zip(keywords, west, strict=True)]
+    table = pa.table(
+        {
+            "id": [f"q{i}" for i in range(n)],
+            "keywords": pa.array(keywords, pa.list_(pa.string())),
+            "west": west,
+            "south": [-1.5] * n,
+            "east": [-170.0] * n,
+            "north": [2.0] * n,
+        }
+    )
+    asked: list[Query] = [
+        RangeQuery(all_of(words), Box(w, -1.5, -170.0, 2.0)) for words, w in zip(keywords, west, strict=True)
+    ]
     block = QueryBlock.from_table(table, np.arange(n), MIN_US, MAX_US, config)
     assert meaning(block) == meaning(block_of(asked, config))
 
 
 def test_a_table_of_all_kinds() -> None:
     config = config_of()
-    table = pa.table({
-        "kind": ["range", "nearest", "top_terms", "range"], "keywords": ["flood OR (boat NOT rain)", "", None, None],
-        "lon": [1.0, 2.0, 3.0, None], "lat": [4.0, 5.0, 6.0, None], "radius_m": [1000.0005, None, 12.0, None],
-        "west": [None, None, None, 170.0], "south": [None, None, None, 0.0], "east": [None, None, None, -170.0],
-        "north": [None, None, None, 1.0], "k": [None, 7, 3, None], "window": [None, None, "1h", None],
-        "every": [None, None, "1500ms", None],
-    })
+    table = pa.table(
+        {
+            "kind": ["range", "nearest", "top_terms", "range"],
+            "keywords": ["flood OR (boat NOT rain)", "", None, None],
+            "lon": [1.0, 2.0, 3.0, None],
+            "lat": [4.0, 5.0, 6.0, None],
+            "radius_m": [1000.0005, None, 12.0, None],
+            "west": [None, None, None, 170.0],
+            "south": [None, None, None, 0.0],
+            "east": [None, None, None, -170.0],
+            "north": [None, None, None, 1.0],
+            "k": [None, 7, 3, None],
+            "window": [None, None, "1h", None],
+            "every": [None, None, "1500ms", None],
+        }
+    )
     asked: list[Query] = [
-        RangeQuery("flood OR (boat NOT rain)", Circle(1, 4, 1000.0005)), NearestQuery("", (2, 5), 7),
-        TopTermsQuery(Circle(3, 6, 12), 3, window="1h", every="1500ms"), RangeQuery("", Box(170, 0, -170, 1)),
+        RangeQuery("flood OR (boat NOT rain)", Circle(1, 4, 1000.0005)),
+        NearestQuery("", (2, 5), 7),
+        TopTermsQuery(Circle(3, 6, 12), 3, window="1h", every="1500ms"),
+        RangeQuery("", Box(170, 0, -170, 1)),
     ]
     block = QueryBlock.from_table(table, [5, 6, 7, 8], 100, MAX_US, config)
     expected = QueryBlock.from_queries(asked, ["5", "6", "7", "8"], [5, 6, 7, 8], 100, MAX_US, config)
@@ -120,29 +158,33 @@ def test_a_planar_table() -> None:
 BOX = {"west": [0.0, 0.0], "south": [0.0, 0.0], "east": [1.0, 1.0], "north": [1.0, 1.0]}
 
 
-@pytest.mark.parametrize(("columns", "message"), [
-    ({**BOX, "north": [1.0, 95.0]}, "row 1: north of the box"),
-    ({**BOX, "south": [0.0, math.nan]}, "row 1: south of the box"),
-    ({**BOX, "south": [0.0, 3.0]}, "row 1: south of the box is above its north"),
-    ({**BOX, "west": [None, 0.0]}, "row 0: no region"),
-    ({**BOX, "size": [1, 2]}, "unknown columns"),
-    ({**BOX, "west": ["a", "b"]}, "column west is not numeric"),
-    ({**BOX, "kind": ["range", "rang"]}, "unknown kind"),
-    ({**BOX, "kind": ["range", "nearest"]}, "row 1: k is missing"),
-    ({**BOX, "k": [3, 3], "window": ["1h", "1h"]}, "row 0: top terms need window and every"),
-    ({**BOX, "keywords": [["a"], ["b", None]]}, "null"),
-    ({**BOX, "keywords": [["a"], ["..."]]}, "keyword without terms"),
-    ({**BOX, "keywords": ["a", "a AND NOT a"]}, "a AND NOT a"),
-    ({**BOX, "keywords": [1, 2]}, "keywords are neither"),
-    ({**BOX, "keywords": [[1], [2]]}, "keywords are neither"),
-    ({**BOX, "id": ["a", None]}, "no id"),
-    ({"lon": [0.0], "lat": [0.0], "radius_m": [-1.0]}, "row 0: radius_m"),
-    ({"lon": [0.0], "lat": [0.0], "k": [-1]}, "row 0: k is missing or below 1"),
-])
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({**BOX, "north": [1.0, 95.0]}, "row 1: north of the box"),
+        ({**BOX, "south": [0.0, math.nan]}, "row 1: south of the box"),
+        ({**BOX, "south": [0.0, 3.0]}, "row 1: south of the box is above its north"),
+        ({**BOX, "west": [None, 0.0]}, "row 0: no region"),
+        ({**BOX, "size": [1, 2]}, "unknown columns"),
+        ({**BOX, "west": ["a", "b"]}, "column west is not numeric"),
+        ({**BOX, "kind": ["range", "rang"]}, "unknown kind"),
+        ({**BOX, "kind": ["range", "nearest"]}, "row 1: k is missing"),
+        ({**BOX, "k": [3, 3], "window": ["1h", "1h"]}, "row 0: top terms need window and every"),
+        ({**BOX, "keywords": [["a"], ["b", None]]}, "null"),
+        ({**BOX, "keywords": [["a"], ["..."]]}, "keyword without terms"),
+        ({**BOX, "keywords": ["a", "a AND NOT a"]}, "a AND NOT a"),
+        ({**BOX, "keywords": [1, 2]}, "keywords are neither"),
+        ({**BOX, "keywords": [[1], [2]]}, "keywords are neither"),
+        ({**BOX, "id": ["a", None]}, "no id"),
+        ({"lon": [0.0], "lat": [0.0], "radius_m": [-1.0]}, "row 0: radius_m"),
+        ({"lon": [0.0], "lat": [0.0], "k": [-1]}, "row 0: k is missing or below 1"),
+    ],
+)
 def test_bad_tables_name_the_row(columns: dict[str, list[object]], message: str) -> None:
     with pytest.raises((BadQuery, BadExpression), match=message):
-        QueryBlock.from_table(pa.table(columns), np.arange(2)[: len(next(iter(columns.values())))], MIN_US, MAX_US,
-                              config_of())
+        QueryBlock.from_table(
+            pa.table(columns), np.arange(2)[: len(next(iter(columns.values())))], MIN_US, MAX_US, config_of()
+        )
 
 
 def test_objects_are_checked_as_subscriptions() -> None:

@@ -43,15 +43,18 @@ def pairs(index: DeltaIndex, world: list[Row], bits: int = 64) -> list[tuple[int
 
 def naive(world: list[Row], asked: list[RangeQuery], gone: frozenset[int] = frozenset()) -> list[tuple[int, int]]:
     return [
-        (i, j) for i, row in enumerate(world) for j, query in enumerate(asked)
+        (i, j)
+        for i, row in enumerate(world)
+        for j, query in enumerate(asked)
         if j not in gone and naive_words(query.keywords, row) and naive_inside(query.region, row, Space())
     ]
 
 
 @given(world=st.lists(rows, min_size=1, max_size=8), asked=portions, bits=st.sampled_from([64, 8, 1]), data=st.data())
 @settings(max_examples=80, deadline=None)
-def test_portions_and_deletions_equal_a_double_loop(world: list[Row], asked: list[list[RangeQuery]], bits: int,
-                                                    data: st.DataObject) -> None:
+def test_portions_and_deletions_equal_a_double_loop(
+    world: list[Row], asked: list[list[RangeQuery]], bits: int, data: st.DataObject
+) -> None:
     config = config_of(bits)
     index, every, gone = DeltaIndex.empty(config.space), [], set()
     for portion in asked:
@@ -67,8 +70,9 @@ def test_portions_and_deletions_equal_a_double_loop(world: list[Row], asked: lis
 
 @given(world=st.lists(rows, min_size=1, max_size=8), asked=portions, data=st.data())
 @settings(max_examples=50, deadline=None)
-def test_order_of_insertion_does_not_matter(world: list[Row], asked: list[list[RangeQuery]],
-                                            data: st.DataObject) -> None:
+def test_order_of_insertion_does_not_matter(
+    world: list[Row], asked: list[list[RangeQuery]], data: st.DataObject
+) -> None:
     config = config_of()
     order = data.draw(st.permutations(range(len(asked))))
     first = np.concatenate([[0], np.cumsum([len(portion) for portion in asked])])
@@ -80,8 +84,9 @@ def test_order_of_insertion_does_not_matter(world: list[Row], asked: list[list[R
     assert sorted((i, number[j]) for i, j in pairs(index, world)) == pairs(fresh, world)
 
 
-@given(world=st.lists(rows, min_size=1, max_size=8),
-       asked=st.lists(st.builds(RangeQuery, expressions, boxes), max_size=8))
+@given(
+    world=st.lists(rows, min_size=1, max_size=8), asked=st.lists(st.builds(RangeQuery, expressions, boxes), max_size=8)
+)
 @settings(max_examples=40, deadline=None)
 def test_a_full_buffer_resumes(world: list[Row], asked: list[RangeQuery]) -> None:
     config = config_of()
@@ -96,8 +101,9 @@ def test_a_mapped_delta_goes_on_without_touching_its_file(tmp_path: Path) -> Non
     asked = [RangeQuery("flood OR rain NOT boat", Box(-1, -1, 1, 1)), RangeQuery("boat", Box(179, -90, -179, 90))]
     more = [RangeQuery("drill", Box(-1, -1, 1, 1)), RangeQuery("", Box(0, 0, 0, 0))]
     world = [Row(0, 0, 0, "flood rain drill"), Row(180, 5, 0, "boat"), Row(1, 1, 0, "drill rain boat")]
-    write_array_file(tmp_path / "delta.sl", DeltaIndex.build(block_of(asked, config), config.space).to_arrays(), {},
-                     durable=False)
+    write_array_file(
+        tmp_path / "delta.sl", DeltaIndex.build(block_of(asked, config), config.space).to_arrays(), {}, durable=False
+    )
     file = ArrayFile.open(tmp_path / "delta.sl")
     mapped = DeltaIndex.from_arrays({name: file.array(name) for name in file.names}, config.space)
     again = DeltaIndex.from_arrays({name: file.array(name) for name in file.names}, config.space)
@@ -118,10 +124,15 @@ def load(n: int, m: int, seed: int) -> tuple[QueryBlock, list[Row]]:
     vocabulary = np.array([f"w{i}" for i in range(60)])
     west, south = rng.uniform(-180, 160, m), rng.uniform(-90, 70, m)
     side = 10 ** rng.uniform(-1, 1.3, m)
-    table = pa.table({
-        "keywords": [rng.choice(vocabulary, rng.integers(1, 4)).tolist() for _ in range(m)],
-        "west": west, "south": south, "east": west + side, "north": south + side,
-    })
+    table = pa.table(
+        {
+            "keywords": [rng.choice(vocabulary, rng.integers(1, 4)).tolist() for _ in range(m)],
+            "west": west,
+            "south": south,
+            "east": west + side,
+            "north": south + side,
+        }
+    )
     places = rng.uniform((-180, -90), (180, 90), (n, 2))
     block = QueryBlock.from_table(table, np.arange(m), MIN_US, MAX_US, config_of())
     return block, [Row(x, y, 0, " ".join(rng.choice(vocabulary, 8))) for x, y in places]

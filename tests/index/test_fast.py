@@ -42,13 +42,16 @@ def found(pairs: MatchPairs) -> list[tuple[int, int]]:
 
 def naive(world: list[Row], asked: list[RangeQuery]) -> list[tuple[int, int]]:
     return [
-        (i, j) for i, row in enumerate(world) for j, query in enumerate(asked)
+        (i, j)
+        for i, row in enumerate(world)
+        for j, query in enumerate(asked)
         if naive_words(query.keywords, row) and naive_inside(query.region, row, Space())
     ]
 
 
-@given(world=st.lists(rows, max_size=10), asked=st.lists(queries, max_size=14), bits=st.sampled_from([64, 1]),
-       theta=thetas)
+@given(
+    world=st.lists(rows, max_size=10), asked=st.lists(queries, max_size=14), bits=st.sampled_from([64, 1]), theta=thetas
+)
 @settings(max_examples=120, deadline=None)
 def test_pairs_for_any_theta(world: list[Row], asked: list[RangeQuery], bits: int, theta: int) -> None:
     config = config_of(bits)
@@ -56,8 +59,11 @@ def test_pairs_for_any_theta(world: list[Row], asked: list[RangeQuery], bits: in
     assert found(index.match(columns_of(world, config))) == naive(world, asked)
 
 
-@given(world=st.lists(rows, min_size=1, max_size=8), theta=thetas,
-       asked=st.lists(st.builds(RangeQuery, expressions, boxes), max_size=8))
+@given(
+    world=st.lists(rows, min_size=1, max_size=8),
+    theta=thetas,
+    asked=st.lists(st.builds(RangeQuery, expressions, boxes), max_size=8),
+)
 @settings(max_examples=40, deadline=None)
 def test_a_full_buffer_resumes(world: list[Row], asked: list[RangeQuery], theta: int) -> None:
     config = config_of()
@@ -72,10 +78,15 @@ def load(n: int, m: int, words: int = 60) -> tuple[QueryBlock, list[Row]]:
     vocabulary = np.array([f"w{i}" for i in range(words)])
     west, south = rng.uniform(-180, 170, m), rng.uniform(-90, 80, m)
     side = 10 ** rng.uniform(-2, 1, m)
-    table = pa.table({
-        "keywords": [rng.choice(vocabulary, rng.integers(1, 4), replace=False).tolist() for _ in range(m)],
-        "west": west, "south": south, "east": west + side, "north": south + side,
-    })
+    table = pa.table(
+        {
+            "keywords": [rng.choice(vocabulary, rng.integers(1, 4), replace=False).tolist() for _ in range(m)],
+            "west": west,
+            "south": south,
+            "east": west + side,
+            "north": south + side,
+        }
+    )
     places = rng.uniform((-180, -90), (180, 90), (n, 2))
     block = QueryBlock.from_table(table, np.arange(m), MIN_US, MAX_US, config_of())
     return block, [Row(x, y, 0, " ".join(rng.choice(vocabulary, 8))) for x, y in places]

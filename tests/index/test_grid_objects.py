@@ -38,44 +38,57 @@ def opened(world: list[Row], params: GridParams | None = None) -> tuple[GridInde
     objects = columns_of(world, config_of())
     order, arrays = GridIndex.build(objects, (-180, -90, 180, 90), params)
     offsets, ids = objects.terms.offsets, objects.terms.ids
-    terms = [set(ids[offsets[i]:offsets[i + 1]].tolist()) for i in order.tolist()]
+    terms = [set(ids[offsets[i] : offsets[i + 1]].tolist()) for i in order.tolist()]
     return GridIndex.open(lambda name: arrays[name], len(world)), terms, [world[i] for i in order.tolist()]
 
 
 @given(world=worlds, params=shapes, region=regions, span=spans, either=st.booleans())
 @settings(max_examples=120, deadline=None)
-def test_small_grids_range(world: list[Row], params: GridParams, region: Region, span: tuple[int, int],
-                           either: bool) -> None:
+def test_small_grids_range(
+    world: list[Row], params: GridParams, region: Region, span: tuple[int, int], either: bool
+) -> None:
     reader, terms, placed = opened(world, params)
     boxes = pieces(region, Space())
     asked = OR if either and len(set().union(*terms)) > 1 else [((), ())]
     expected = [
-        i for i, row in enumerate(placed) if span[0] <= row.ts <= span[1]
+        i
+        for i, row in enumerate(placed)
+        if span[0] <= row.ts <= span[1]
         and any(w <= row.lon <= e and s <= row.lat <= n for w, s, e, n in boxes.tolist())
     ]
     assert reader.range(asked, boxes, *span).tolist() == expected
     if terms[0]:
         pair = tuple(sorted(terms[0])[:2])
-        assert reader.range([(pair, ())], boxes, *span).tolist() == [
-            i for i in expected if terms[i].issuperset(pair)]
+        assert reader.range([(pair, ())], boxes, *span).tolist() == [i for i in expected if terms[i].issuperset(pair)]
 
 
-@given(world=worlds, params=shapes, span=spans, k=st.integers(1, 8), planar=st.booleans(),
-       at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)))
+@given(
+    world=worlds,
+    params=shapes,
+    span=spans,
+    k=st.integers(1, 8),
+    planar=st.booleans(),
+    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
+)
 @settings(max_examples=120, deadline=None)
-def test_small_grids_nearest(world: list[Row], params: GridParams, span: tuple[int, int], k: int, planar: bool,
-                             at: tuple[float, float]) -> None:
+def test_small_grids_nearest(
+    world: list[Row], params: GridParams, span: tuple[int, int], k: int, planar: bool, at: tuple[float, float]
+) -> None:
     space = PLANE if planar else Space()
     reader, terms, placed = opened(world, params)
     asked = [((min(terms[0]),), ())] if terms[0] else [((), ())]
     near = sorted(
-        (naive_distance(space, at, (row.lon, row.lat)), i) for i, row in enumerate(placed)
+        (naive_distance(space, at, (row.lon, row.lat)), i)
+        for i, row in enumerate(placed)
         if span[0] <= row.ts <= span[1] and terms[i].issuperset(asked[0][0])
     )
     for lo, hi in (span, ALWAYS):
         if (lo, hi) == ALWAYS:
-            near = sorted((naive_distance(space, at, (row.lon, row.lat)), i) for i, row in enumerate(placed)
-                          if terms[i].issuperset(asked[0][0]))
+            near = sorted(
+                (naive_distance(space, at, (row.lon, row.lat)), i)
+                for i, row in enumerate(placed)
+                if terms[i].issuperset(asked[0][0])
+            )
         found, mm = reader.nearest(asked, at, k, lo, hi, space)
         expected = [pair for pair in near if len(near) <= k or pair[0] <= near[k - 1][0]]
         assert list(zip(mm.tolist(), found.tolist(), strict=True)) == expected
@@ -103,8 +116,9 @@ def lattice() -> list[Row]:
 def test_only_met_cells_are_read() -> None:
     world = lattice()
     reader, terms, placed = opened(world, GridParams(64, 4))
-    north = max(set().union(*terms), key=lambda t: min((r.lat for r, own in zip(placed, terms, strict=True)
-                                                         if t in own)))
+    north = max(
+        set().union(*terms), key=lambda t: min((r.lat for r, own in zip(placed, terms, strict=True) if t in own))
+    )
     # A box of 2 x 3 cells, in the north and in the south.
     for south, expected in ((10.05, 24), (2.05, 0)):
         before = reader.nodes_opened, reader.work.candidates

@@ -69,8 +69,13 @@ def by_hand(block: QueryBlock, queries: list[TopTermsQuery], world: list[Row], a
     return out, late
 
 
-@given(data=st.data(), world=st.lists(rows, max_size=25), bits=st.sampled_from([64, 8, 1]), planar=st.booleans(),
-       small=st.booleans())
+@given(
+    data=st.data(),
+    world=st.lists(rows, max_size=25),
+    bits=st.sampled_from([64, 8, 1]),
+    planar=st.booleans(),
+    small=st.booleans(),
+)
 @settings(max_examples=150, deadline=None)
 def test_counts_are_those_of_a_double_loop_with_and_without_groups(data, world, bits, planar, small) -> None:
     space = PLANE if planar else Space()
@@ -137,8 +142,9 @@ def test_what_boxes_have_in_common_is_counted_once() -> None:
 
 @pytest.mark.parametrize("other", [{"every": 3}, {"window": 3}])
 def test_other_panes_are_not_shared(other) -> None:
-    groups = SubscriptionGroups.build(block_of([ctq(Box(0, 0, 1, 1)), ctq(Box(0, 0, 1, 1), **other)], config_of()),
-                                      Space())
+    groups = SubscriptionGroups.build(
+        block_of([ctq(Box(0, 0, 1, 1)), ctq(Box(0, 0, 1, 1), **other)], config_of()), Space()
+    )
     assert len(groups.first_row) == 2
 
 

@@ -69,20 +69,31 @@ def cut(pairs: list[Pair], k: list[int]) -> list[Pair]:
     return sorted(out)
 
 
-def bounds_of(radius: list[int], k: list[int] | None = None,
-              alive: list[tuple[int, int]] | None = None) -> NearestBounds:
+def bounds_of(
+    radius: list[int], k: list[int] | None = None, alive: list[tuple[int, int]] | None = None
+) -> NearestBounds:
     n = len(radius)
     start, end = np.array(alive or [(-FAR, FAR)] * n, np.int64).reshape(n, 2).T
     return NearestBounds(np.array(radius, np.int64), np.array(k or [0] * n, np.int32), start, end)
 
 
 @every_index
-@given(world=st.lists(rows, max_size=10), asked=st.lists(st.tuples(queries, radii, lives), max_size=8),
-       planar=st.booleans(), bits=st.sampled_from([64, 8, 1]), feedback=st.booleans())
+@given(
+    world=st.lists(rows, max_size=10),
+    asked=st.lists(st.tuples(queries, radii, lives), max_size=8),
+    planar=st.booleans(),
+    bits=st.sampled_from([64, 8, 1]),
+    feedback=st.booleans(),
+)
 @settings(max_examples=100, deadline=None)
-def test_pairs_equal_a_double_loop(name: str, world: list[Row],
-                                   asked: list[tuple[NearestQuery, int, tuple[int, int]]], planar: bool, bits: int,
-                                   feedback: bool) -> None:
+def test_pairs_equal_a_double_loop(
+    name: str,
+    world: list[Row],
+    asked: list[tuple[NearestQuery, int, tuple[int, int]]],
+    planar: bool,
+    bits: int,
+    feedback: bool,
+) -> None:
     config = config_of(bits, PLANE if planar else None)
     nearest = [q for q, _, _ in asked]
     k = [q.k if feedback else 0 for q in nearest]
@@ -97,11 +108,15 @@ def test_pairs_equal_a_double_loop(name: str, world: list[Row],
 
 
 @every_index
-@given(world=st.lists(rows, min_size=1, max_size=12), asked=st.lists(queries, min_size=1, max_size=6),
-       steps=st.lists(st.lists(radii, min_size=6, max_size=6), min_size=2, max_size=4))
+@given(
+    world=st.lists(rows, min_size=1, max_size=12),
+    asked=st.lists(queries, min_size=1, max_size=6),
+    steps=st.lists(st.lists(radii, min_size=6, max_size=6), min_size=2, max_size=4),
+)
 @settings(max_examples=60, deadline=None)
-def test_one_index_serves_radii_that_shrink_and_grow(name: str, world: list[Row], asked: list[NearestQuery],
-                                                     steps: list[list[int]]) -> None:
+def test_one_index_serves_radii_that_shrink_and_grow(
+    name: str, world: list[Row], asked: list[NearestQuery], steps: list[list[int]]
+) -> None:
     config = config_of()
     index = nearest_index(name).build(block_of(asked, config), config.space)
     objects = columns_of(world, config)
@@ -112,11 +127,16 @@ def test_one_index_serves_radii_that_shrink_and_grow(name: str, world: list[Row]
 
 
 @every_index
-@given(world=st.lists(rows, max_size=20), asked=st.lists(queries, max_size=6), planar=st.booleans(),
-       cuts=st.lists(st.integers(0, 20), max_size=4))
+@given(
+    world=st.lists(rows, max_size=20),
+    asked=st.lists(queries, max_size=6),
+    planar=st.booleans(),
+    cuts=st.lists(st.integers(0, 20), max_size=4),
+)
 @settings(max_examples=80, deadline=None)
-def test_the_state_is_the_k_nearest_in_any_batching(name: str, world: list[Row], asked: list[NearestQuery],
-                                                    planar: bool, cuts: list[int]) -> None:
+def test_the_state_is_the_k_nearest_in_any_batching(
+    name: str, world: list[Row], asked: list[NearestQuery], planar: bool, cuts: list[int]
+) -> None:
     config = config_of(64, PLANE if planar else None)
     block = block_of(asked, config)
     index, state = nearest_index(name).build(block, config.space), NearestState(block)
@@ -133,10 +153,14 @@ def test_the_state_is_the_k_nearest_in_any_batching(name: str, world: list[Row],
 
 def crowd(n: int, m: int, k: int = 1) -> tuple[list[Row], list[NearestQuery]]:
     rng = np.random.default_rng(3)
-    world = [Row(x, y, 0, "flood" if i % 2 else "flood rain")
-             for i, (x, y) in enumerate(rng.uniform((-180, -90), (180, 90), (n, 2)).tolist())]
-    asked = [NearestQuery("flood OR rain" if i % 3 else "rain" if i % 2 else "flood rain", (x, y), k)
-             for i, (x, y) in enumerate(rng.uniform((-180, -90), (180, 90), (m, 2)).tolist())]
+    world = [
+        Row(x, y, 0, "flood" if i % 2 else "flood rain")
+        for i, (x, y) in enumerate(rng.uniform((-180, -90), (180, 90), (n, 2)).tolist())
+    ]
+    asked = [
+        NearestQuery("flood OR rain" if i % 3 else "rain" if i % 2 else "flood rain", (x, y), k)
+        for i, (x, y) in enumerate(rng.uniform((-180, -90), (180, 90), (m, 2)).tolist())
+    ]
     return world, asked
 
 

@@ -64,8 +64,9 @@ def ids_of(segment: Segment, found: np.ndarray) -> list[int]:
 @every_index
 @given(world=worlds, expression=expressions, region=st.one_of(regions), span=times, bits=st.sampled_from([64, 8]))
 @settings(max_examples=80, deadline=None)
-def test_range(name: str, world: list[Row], expression: Expression, region: Region, span: tuple[int, int],
-               bits: int) -> None:
+def test_range(
+    name: str, world: list[Row], expression: Expression, region: Region, span: tuple[int, int], bits: int
+) -> None:
     config = config_of(bits)
     segment = segment_of(world, config, name)
     boxes = pieces(region, config.space)
@@ -78,11 +79,24 @@ def test_range(name: str, world: list[Row], expression: Expression, region: Regi
 
 
 @every_index
-@given(world=worlds, expression=expressions, at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
-       k=st.integers(1, 6), span=times, planar=st.booleans())
+@given(
+    world=worlds,
+    expression=expressions,
+    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
+    k=st.integers(1, 6),
+    span=times,
+    planar=st.booleans(),
+)
 @settings(max_examples=80, deadline=None)
-def test_nearest(name: str, world: list[Row], expression: Expression, at: tuple[float, float], k: int,
-                 span: tuple[int, int], planar: bool) -> None:
+def test_nearest(
+    name: str,
+    world: list[Row],
+    expression: Expression,
+    at: tuple[float, float],
+    k: int,
+    span: tuple[int, int],
+    planar: bool,
+) -> None:
     config = config_of(space=PLANE if planar else None)
     segment = segment_of(world, config, name)
     found, mm = segment.index.nearest(conjuncts_of(expression, segment, config), at, k, *span, config.space)
@@ -92,11 +106,13 @@ def test_nearest(name: str, world: list[Row], expression: Expression, at: tuple[
     assert (np.diff(mm) >= 0).all()
 
 
-def naive_nearest(world: list[Row], expression: Expression, at: tuple[float, float], k: int, span: tuple[int, int],
-                  space: Space) -> list[tuple[int, int]]:
+def naive_nearest(
+    world: list[Row], expression: Expression, at: tuple[float, float], k: int, span: tuple[int, int], space: Space
+) -> list[tuple[int, int]]:
     """(distance, row) of the k nearest and all ties at the k-th."""
     near = sorted(
-        (naive_distance(space, at, (row.lon, row.lat)), i) for i, row in enumerate(world)
+        (naive_distance(space, at, (row.lon, row.lat)), i)
+        for i, row in enumerate(world)
         if span[0] <= row.ts <= span[1] and naive_words(expression, row)
     )
     return [pair for pair in near if len(near) <= k or pair[0] <= near[k - 1][0]]
@@ -134,8 +150,13 @@ def naive_counts(world: list[Row], region: Region, span: tuple[int, int], space:
 
 
 @every_index
-@given(world=worlds, region=st.one_of(regions, planar_regions), span=times, k=st.integers(1, 9),
-       bits=st.sampled_from([64, 8]))
+@given(
+    world=worlds,
+    region=st.one_of(regions, planar_regions),
+    span=times,
+    k=st.integers(1, 9),
+    bits=st.sampled_from([64, 8]),
+)
 @settings(max_examples=60, deadline=None)
 def test_top_terms(name: str, world: list[Row], region: Region, span: tuple[int, int], k: int, bits: int) -> None:
     check_top(name, world, region, span, k, bits)

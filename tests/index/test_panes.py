@@ -74,8 +74,14 @@ def counts_of(world: list[tuple[int, dict[str, int]]]) -> PaneCounts:
     rows = [(WORDS.index(word), n) for _, words in world for word, n in words.items()]
     offsets = np.cumsum([0] + [len(words) for _, words in world])
     panes = np.array([pane for pane, _ in world], np.int64)
-    return PaneCounts(np.arange(len(world)), panes, offsets, np.array([r[0] for r in rows], np.int32),
-                      np.array([r[1] for r in rows], np.int64), TermDictionary.from_strings(WORDS, 7))
+    return PaneCounts(
+        np.arange(len(world)),
+        panes,
+        offsets,
+        np.array([r[0] for r in rows], np.int32),
+        np.array([r[1] for r in rows], np.int64),
+        TermDictionary.from_strings(WORDS, 7),
+    )
 
 
 def expected_rows(world: list[tuple[int, dict[str, int]]], one: Series) -> list[tuple[int, int, str, int]]:
@@ -96,8 +102,15 @@ def rows_of(found: TopTerms, counts: PaneCounts, number: int) -> list[tuple[int,
     return [(int(found.window[r]), int(found.rank[r]), names[found.term[r]], int(found.objects[r])) for r in mine]
 
 
-@given(world=slots(), window=st.integers(1, 30), every=st.integers(1, 5), first=st.integers(-30, 20),
-       length=st.integers(-1, 60), k=st.sampled_from([1, 2, 3, 50]), room=st.sampled_from([1, 7, 16384]))
+@given(
+    world=slots(),
+    window=st.integers(1, 30),
+    every=st.integers(1, 5),
+    first=st.integers(-30, 20),
+    length=st.integers(-1, 60),
+    k=st.sampled_from([1, 2, 3, 50]),
+    room=st.sampled_from([1, 7, 16384]),
+)
 @settings(max_examples=150, deadline=None)
 def test_sliding_sums_equal_sums_of_each_window(world, window, every, first, length, k, room) -> None:
     if window % every == 0 or window < every:

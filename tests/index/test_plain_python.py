@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-CASES = ("test_many_conjuncts or test_top_terms_match or test_a_mapped or test_whole_ratio or test_payload"
-         " or test_no_conjunct_left or test_equal_regions or test_what_boxes or test_leading_rows_are_enough")
+CASES = (
+    "test_many_conjuncts or test_top_terms_match or test_a_mapped or test_whole_ratio or test_payload"
+    " or test_no_conjunct_left or test_equal_regions or test_what_boxes or test_leading_rows_are_enough"
+)
 BUFFERS = " or resumes or full_buffer"
 
 
@@ -27,8 +29,7 @@ def test_small_cases_with_every_index_checked(tmp_path: Path) -> None:
 
 
 def _small_cases(env: dict[str, str], cases: str) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", cases,
-               str(Path(__file__).parent)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", cases, str(Path(__file__).parent)]
     done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout

@@ -28,15 +28,38 @@ from sightline.model.space import Space
 from sightline.store.array_file import ArrayFile, write_array_file
 
 EVER = (-(2**62), 2**62)
-params = st.builds(PostingsParams, head=st.sampled_from([1, 2, 3, 64]), dense=st.sampled_from([1, 3, 1000]),
-                   runners=st.sampled_from([0, 1, 3, 512]), finest=st.sampled_from([0, 2, 16]))
+params = st.builds(
+    PostingsParams,
+    head=st.sampled_from([1, 2, 3, 64]),
+    dense=st.sampled_from([1, 3, 1000]),
+    runners=st.sampled_from([0, 1, 3, 512]),
+    finest=st.sampled_from([0, 2, 16]),
+)
 
 
-@given(made=params, world=worlds, expression=expressions, at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
-       k=st.integers(1, 6), span=times, planar=st.booleans(), region=regions, few=st.sampled_from([0, 2, 768]))
+@given(
+    made=params,
+    world=worlds,
+    expression=expressions,
+    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
+    k=st.integers(1, 6),
+    span=times,
+    planar=st.booleans(),
+    region=regions,
+    few=st.sampled_from([0, 2, 768]),
+)
 @settings(max_examples=150, deadline=None)
-def test_any_head(made: PostingsParams, world: list[Row], expression: Expression, at: tuple[float, float], k: int,
-                  span: tuple[int, int], planar: bool, region: Region, few: int) -> None:
+def test_any_head(
+    made: PostingsParams,
+    world: list[Row],
+    expression: Expression,
+    at: tuple[float, float],
+    k: int,
+    span: tuple[int, int],
+    planar: bool,
+    region: Region,
+    few: int,
+) -> None:
     with patch.object(index, "PARAMS", made), patch.object(index, "FEW_ROWS", few):
         config = config_of(space=PLANE if planar else None)
         fast, slow = segment_of(world, config, "postings"), segment_of(world, config, "scan")
@@ -60,8 +83,10 @@ def town(n: int, words: int = 400) -> list[Row]:
     drawn = rng.choice(words, (n, 6), p=weights / weights.sum())
     drawn[:, 5] = np.where(rng.random(n) < 0.3, which * 10 + 100, drawn[:, 5])
     lon = (place[:, 0] + 180) % 360 - 180
-    return [Row(x, y, int(t), " ".join(f"w{w}" for w in line))
-            for x, y, t, line in zip(lon.tolist(), place[:, 1].tolist(), rng.integers(0, 20, n), drawn, strict=True)]
+    return [
+        Row(x, y, int(t), " ".join(f"w{w}" for w in line))
+        for x, y, t, line in zip(lon.tolist(), place[:, 1].tolist(), rng.integers(0, 20, n), drawn, strict=True)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +100,12 @@ def test_top_terms_of_large_regions(towns: tuple[list[Row], Segment, Segment]) -
     rng = np.random.default_rng(3)
     for i in range(60):
         row, size = world[int(rng.integers(0, len(world)))], float(rng.choice([0.05, 0.5, 3.0, 60.0]))
-        box = Box(max(-180.0, row.lon - size), max(-90.0, row.lat - size), min(180.0, row.lon + size),
-                  min(90.0, row.lat + size))
+        box = Box(
+            max(-180.0, row.lon - size),
+            max(-90.0, row.lat - size),
+            min(180.0, row.lon + size),
+            min(90.0, row.lat + size),
+        )
         region: Region = Circle(row.lon, row.lat, size * 1e5) if i % 5 == 4 else box
         span = EVER if i % 3 else (3, 15)
         place = (pieces(region, Space()), *span, region, Space())
@@ -91,8 +120,10 @@ def test_top_terms_of_large_regions(towns: tuple[list[Row], Segment, Segment]) -
                 assert np.sort(top.counts)[-k] > top.bound
         asked = rng.integers(0, exact.size, 12)
         assert fast.index.counts_of(asked, *place).tolist() == exact[asked].tolist()
-    assert fast.index.term_counts(np.array([[-180.0, -90.0, 180.0, 90.0]]), *EVER, Box(-180, -90, 180, 90),
-                                  Space()).sum() == fast.terms.ids.size
+    assert (
+        fast.index.term_counts(np.array([[-180.0, -90.0, 180.0, 90.0]]), *EVER, Box(-180, -90, 180, 90), Space()).sum()
+        == fast.terms.ids.size
+    )
 
 
 def test_no_row_of_an_inner_cell_is_read_for_top_terms(towns: tuple[list[Row], Segment, Segment]) -> None:
@@ -192,8 +223,15 @@ def test_a_mapped_index_uses_the_same_machine_code(tmp_path: Path) -> None:
         for k in (1, 500):
             segment.index.top_terms(pieces(box, Space()), *EVER, box, Space(), k)
         segment.index.counts_of(np.arange(80, 90), pieces(box, Space()), *EVER, box, Space())
-    for kernel in (_kernels.range_rows, nearest.nearest_of_term, nearest.nearest_rows, counting.top_terms,
-                   counting.posting_counts, building.distribute, building.settle):
+    for kernel in (
+        _kernels.range_rows,
+        nearest.nearest_of_term,
+        nearest.nearest_rows,
+        counting.top_terms,
+        counting.posting_counts,
+        building.distribute,
+        building.settle,
+    ):
         assert len(getattr(kernel, "signatures", [0])) == 1
 
 
@@ -209,11 +247,16 @@ def distance(geographic: bool, at: tuple[float, float], x: float, y: float) -> i
     return int(haversine_mm(*at, x, y) if geographic else planar_mm(*at, x, y))
 
 
-@given(st.lists(rows, min_size=1, max_size=20), st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
-       st.tuples(st.floats(-180, 180), st.floats(-90, 90)), st.tuples(st.floats(-180, 180), st.floats(-90, 90)))
+@given(
+    st.lists(rows, min_size=1, max_size=20),
+    st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+    st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+    st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+)
 @settings(max_examples=200, deadline=None)
-def test_bounds_are_below_distances(world: list[Row], a: tuple[float, float], b: tuple[float, float],
-                                    at: tuple[float, float]) -> None:
+def test_bounds_are_below_distances(
+    world: list[Row], a: tuple[float, float], b: tuple[float, float], at: tuple[float, float]
+) -> None:
     west, east, south, north = min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])
     for geographic in (True, False):
         cosine = float(np.cos(np.radians(at[1])))
@@ -229,18 +272,25 @@ def test_bounds_are_below_distances(world: list[Row], a: tuple[float, float], b:
                     assert square(geographic, at, other.lon, other.lat) <= measures.beyond(geographic, exact)
 
 
-@given(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
-       st.lists(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), min_size=1, max_size=20), st.integers(0, 31))
+@given(
+    st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+    st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+    st.lists(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), min_size=1, max_size=20),
+    st.integers(0, 31),
+)
 @settings(max_examples=300, deadline=None)
-def test_what_is_outside_a_cell_is_beyond_its_bound(corner: tuple[float, float], at: tuple[float, float],
-                                                    others: list[tuple[float, float]], depth: int) -> None:
+def test_what_is_outside_a_cell_is_beyond_its_bound(
+    corner: tuple[float, float], at: tuple[float, float], others: list[tuple[float, float]], depth: int
+) -> None:
     """Points are in a cell, as rows are, by the quantised place."""
     extent = np.array([-180.0, -90.0, max(-179.0, corner[0]), max(-89.0, corner[1])])
     size = np.int64(1) << (31 - depth)
 
     def cell(x: float, y: float) -> tuple[int, int]:
-        return (int(quantise_one(x, extent[0], extent[2])) & -int(size),
-                int(quantise_one(y, extent[1], extent[3])) & -int(size))
+        return (
+            int(quantise_one(x, extent[0], extent[2])) & -int(size),
+            int(quantise_one(y, extent[1], extent[3])) & -int(size),
+        )
 
     for geographic in (True, False):
         view = measures.view_of(extent, geographic, *at)
@@ -251,11 +301,16 @@ def test_what_is_outside_a_cell_is_beyond_its_bound(corner: tuple[float, float],
                 assert bound <= measures.beyond(geographic, square(geographic, at, x, y))
 
 
-@given(st.tuples(st.floats(-180, 180), st.floats(-90, 90)), st.floats(0, 2 * math.pi), st.floats(0, 1),
-       st.floats(-1e-8, 1e-8))
+@given(
+    st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
+    st.floats(0, 2 * math.pi),
+    st.floats(0, 1),
+    st.floats(-1e-8, 1e-8),
+)
 @settings(max_examples=500, deadline=None)
-def test_points_a_millimetre_apart_are_not_told_apart(at: tuple[float, float], turn: float, far: float,
-                                                      nudge: float) -> None:
+def test_points_a_millimetre_apart_are_not_told_apart(
+    at: tuple[float, float], turn: float, far: float, nudge: float
+) -> None:
     size = far**4 * 150
     x = min(180.0, max(-180.0, at[0] + size * math.cos(turn)))
     y = min(90.0, max(-90.0, at[1] + size * math.sin(turn) / 2))
@@ -264,7 +319,8 @@ def test_points_a_millimetre_apart_are_not_told_apart(at: tuple[float, float], t
         if distance(geographic, at, x, other) <= distance(geographic, at, x, y):
             assert square(geographic, at, x, other) <= measures.beyond(geographic, square(geographic, at, x, y))
         assert measures.millimetres(geographic, *at, x, y, square(geographic, at, x, y)) == distance(
-            geographic, at, x, y)
+            geographic, at, x, y
+        )
 
 
 def test_distances_of_many_pairs_are_those_of_the_definition() -> None:

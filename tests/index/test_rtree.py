@@ -39,7 +39,7 @@ def opened(world: list[Row], params: RTreeParams | None = None) -> tuple[RTreeIn
     objects = columns_of(world, config_of())
     order, arrays = RTreeIndex.build(objects, (-180, -90, 180, 90), params)
     offsets, ids = objects.terms.offsets, objects.terms.ids
-    terms = [set(ids[offsets[i]:offsets[i + 1]].tolist()) for i in order.tolist()]
+    terms = [set(ids[offsets[i] : offsets[i + 1]].tolist()) for i in order.tolist()]
     return RTreeIndex.open(lambda name: arrays[name], len(world)), terms, [world[i] for i in order.tolist()]
 
 
@@ -61,27 +61,46 @@ def known(conjuncts: list[Conjunct], terms: list[set[int]]) -> list[Conjunct]:
 
 @given(world=worlds, params=shapes, conjuncts=conjunct_lists(), region=regions, span=spans)
 @settings(max_examples=120, deadline=None)
-def test_small_nodes_range(world: list[Row], params: RTreeParams, conjuncts: list[Conjunct], region: Region,
-                           span: tuple[int, int]) -> None:
+def test_small_nodes_range(
+    world: list[Row], params: RTreeParams, conjuncts: list[Conjunct], region: Region, span: tuple[int, int]
+) -> None:
     reader, terms, placed = opened(world, params)
     boxes, asked = pieces(region, Space()), known(conjuncts, terms)
     expected = [
-        i for i, row in enumerate(placed) if span[0] <= row.ts <= span[1] and wanted(terms[i], asked)
+        i
+        for i, row in enumerate(placed)
+        if span[0] <= row.ts <= span[1]
+        and wanted(terms[i], asked)
         and any(w <= row.lon <= e and s <= row.lat <= n for w, s, e, n in boxes.tolist())
     ]
     assert reader.range(asked, boxes, *span).tolist() == expected
 
 
-@given(world=worlds, params=shapes, conjuncts=conjunct_lists(), span=spans, k=st.integers(1, 8),
-       at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)), planar=st.booleans())
+@given(
+    world=worlds,
+    params=shapes,
+    conjuncts=conjunct_lists(),
+    span=spans,
+    k=st.integers(1, 8),
+    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
+    planar=st.booleans(),
+)
 @settings(max_examples=120, deadline=None)
-def test_small_nodes_nearest(world: list[Row], params: RTreeParams, conjuncts: list[Conjunct], span: tuple[int, int],
-                             k: int, at: tuple[float, float], planar: bool) -> None:
+def test_small_nodes_nearest(
+    world: list[Row],
+    params: RTreeParams,
+    conjuncts: list[Conjunct],
+    span: tuple[int, int],
+    k: int,
+    at: tuple[float, float],
+    planar: bool,
+) -> None:
     space = PLANE if planar else Space()
     reader, terms, placed = opened(world, params)
     asked = known(conjuncts, terms)
     near = sorted(
-        (naive_distance(space, at, (row.lon, row.lat)), i) for i, row in enumerate(placed)
+        (naive_distance(space, at, (row.lon, row.lat)), i)
+        for i, row in enumerate(placed)
         if span[0] <= row.ts <= span[1] and wanted(terms[i], asked)
     )
     found, mm = reader.nearest(asked, at, k, *span, space)
@@ -91,8 +110,9 @@ def test_small_nodes_nearest(world: list[Row], params: RTreeParams, conjuncts: l
 
 @given(world=worlds, params=shapes, region=st.one_of(regions, planar_regions), span=spans, k=st.integers(1, 5))
 @settings(max_examples=150, deadline=None)
-def test_small_nodes_counts(world: list[Row], params: RTreeParams, region: Region, span: tuple[int, int],
-                            k: int) -> None:
+def test_small_nodes_counts(
+    world: list[Row], params: RTreeParams, region: Region, span: tuple[int, int], k: int
+) -> None:
     space = PLANE if region.planar else Space()
     reader, terms, placed = opened(world, params)
     expected = [0] * len(reader.term_counts(pieces(WORLD, Space()), *ALWAYS, WORLD, Space()))
@@ -116,8 +136,9 @@ lats = st.floats(-90, 90, width=32)
 
 @given(xs=st.tuples(degrees, degrees), ys=st.tuples(lats, lats), x=degrees, y=lats, radius=st.floats(0, 2.1e7))
 @settings(max_examples=400, deadline=None)
-def test_bounds_of_boxes_hold_for_their_points(xs: tuple[float, float], ys: tuple[float, float], x: float, y: float,
-                                               radius: float) -> None:
+def test_bounds_of_boxes_hold_for_their_points(
+    xs: tuple[float, float], ys: tuple[float, float], x: float, y: float, radius: float
+) -> None:
     box = np.array([min(xs), min(ys), max(xs), max(ys)])
     points = [(a, b) for a in np.linspace(box[0], box[2], 9) for b in np.linspace(box[1], box[3], 9)]
     box.flags.writeable = False
@@ -193,8 +214,7 @@ def test_nodes_inside_add_their_tables(shape: str) -> None:
     assert (reader.nodes_opened, reader.work.candidates) == (1, 0)
     # One town: the nodes inside are added, only leaves on the edge are read.
     before = reader.nodes_opened, reader.tables_added
-    x, y = (float(np.median([getattr(row, axis) for row in placed if "town3" in row.text]))
-            for axis in ("lon", "lat"))
+    x, y = (float(np.median([getattr(row, axis) for row in placed if "town3" in row.text])) for axis in ("lon", "lat"))
     town: Region = Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5) if shape == "box" else Circle(x, y, 50_000.0)
     inside = sum(naive_inside(town, row, Space()) for row in placed)
     counts = reader.term_counts(pieces(town, Space()), *ALWAYS, town, Space())

@@ -30,8 +30,10 @@ def content(segment: Segment) -> list[tuple[object, ...]]:
         lists.append(sorted((strings[t], c) for t, c in numbered))
     flat = zip(segment.lon.tolist(), segment.lat.tolist(), segment.ts.tolist(), terms.words.tolist(), strict=True)
     return sorted(
-        ((tuple(row.values()), *numbers, tuple(words)) for row, numbers, words in
-         zip(table.to_pylist(), flat, lists, strict=True)),
+        (
+            (tuple(row.values()), *numbers, tuple(words))
+            for row, numbers, words in zip(table.to_pylist(), flat, lists, strict=True)
+        ),
         key=repr,
     )
 

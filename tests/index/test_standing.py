@@ -41,7 +41,8 @@ from sightline.store.array_file import ArrayFile, write_array_file
 
 every_index = pytest.mark.parametrize("name", sorted(STANDING_INDEXES))
 resuming = pytest.mark.parametrize(
-    "name", sorted(n for n, index in STANDING_INDEXES.items() if hasattr(sys.modules[index.__module__], "FIRST_ROOM")))
+    "name", sorted(n for n, index in STANDING_INDEXES.items() if hasattr(sys.modules[index.__module__], "FIRST_ROOM"))
+)
 queries = st.builds(RangeQuery, expressions, regions)
 
 
@@ -54,7 +55,9 @@ def found(pairs: MatchPairs) -> list[tuple[int, int]]:
 
 def naive(world: list[Row], asked: list[RangeQuery], space: Space) -> list[tuple[int, int]]:
     return [
-        (i, j) for i, row in enumerate(world) for j, query in enumerate(asked)
+        (i, j)
+        for i, row in enumerate(world)
+        for j, query in enumerate(asked)
         if naive_words(query.keywords, row) and naive_inside(query.region, row, space)
     ]
 
@@ -101,8 +104,14 @@ def test_dropped_queries_are_skipped(name: str, world: list[Row], asked: list[Ra
 
 def _near(values: list[float]) -> st.SearchStrategy[float]:
     """Values, their neighbours among the floats, and places less than a quantisation step (1.7e-7) away."""
-    steps = [lambda v: v, lambda v: float(np.nextafter(v, -1000)), lambda v: float(np.nextafter(v, 1000)),
-             lambda v: v + 1e-9, lambda v: v - 1e-9, lambda v: v + 2e-7]
+    steps = [
+        lambda v: v,
+        lambda v: float(np.nextafter(v, -1000)),
+        lambda v: float(np.nextafter(v, 1000)),
+        lambda v: v + 1e-9,
+        lambda v: v - 1e-9,
+        lambda v: v + 2e-7,
+    ]
     return st.builds(lambda v, step: step(v), st.sampled_from(values), st.sampled_from(steps))
 
 
@@ -110,15 +119,19 @@ edges = st.tuples(_near([0.0, 0.125, 11.25, 45.0]), _near([0.0, 0.1, 22.5]))
 
 
 @every_index
-@given(points=st.lists(edges, max_size=12), corners=st.lists(st.tuples(edges, edges), max_size=8),
-       wide=st.booleans())
+@given(points=st.lists(edges, max_size=12), corners=st.lists(st.tuples(edges, edges), max_size=8), wide=st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_edges_are_exact(name: str, points: list[tuple[float, float]], wide: bool,
-                         corners: list[tuple[tuple[float, float], tuple[float, float]]]) -> None:
+def test_edges_are_exact(
+    name: str,
+    points: list[tuple[float, float]],
+    wide: bool,
+    corners: list[tuple[tuple[float, float], tuple[float, float]]],
+) -> None:
     """Points on, and a float beside, the edges of boxes that may be narrower than a quantisation step."""
     config = config_of()
-    asked = [RangeQuery("", Box(min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1])))
-             for a, b in corners]
+    asked = [
+        RangeQuery("", Box(min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1]))) for a, b in corners
+    ]
     if wide:  # else the block's own extent decides how places are quantised
         asked.append(RangeQuery("rain", Box(-180, -90, 180, 90)))
     world = [Row(x, y, 0, "rain") for x, y in points]
@@ -126,11 +139,16 @@ def test_edges_are_exact(name: str, points: list[tuple[float, float]], wide: boo
     assert found(index.match(columns_of(world, config))) == naive(world, asked, config.space)
 
 
-@given(world=st.lists(rows, max_size=8), asked=st.lists(queries, min_size=1, max_size=6),
-       depths=st.sets(st.integers(0, 6), min_size=1, max_size=4), data=st.data())
+@given(
+    world=st.lists(rows, max_size=8),
+    asked=st.lists(queries, min_size=1, max_size=6),
+    depths=st.sets(st.integers(0, 6), min_size=1, max_size=4),
+    data=st.data(),
+)
 @settings(max_examples=60, deadline=None)
-def test_any_levels_give_the_same_pairs(world: list[Row], asked: list[RangeQuery], depths: set[int],
-                                        data: st.DataObject) -> None:
+def test_any_levels_give_the_same_pairs(
+    world: list[Row], asked: list[RangeQuery], depths: set[int], data: st.DataObject
+) -> None:
     config = config_of()
     level_of = data.draw(st.lists(st.integers(0, len(depths) - 1), min_size=MAX_DEPTH + 1, max_size=MAX_DEPTH + 1))
     choice = Choice(np.array(sorted(depths), np.int32), np.array(level_of, np.int32))
@@ -184,10 +202,15 @@ def random_load(n: int, m: int, sides: list[float], words: int = 60) -> tuple[Qu
     share = 1 / np.arange(1, words + 1)
     side, share = rng.choice(sides, m), share / share.sum()
     west, south = rng.uniform(-180, 180 - 360 * side), rng.uniform(-90, 90 - 180 * side)
-    table = pa.table({
-        "keywords": rng.choice(vocabulary, (m, 2), p=share).tolist(),
-        "west": west, "south": south, "east": west + 360 * side, "north": south + 180 * side,
-    })
+    table = pa.table(
+        {
+            "keywords": rng.choice(vocabulary, (m, 2), p=share).tolist(),
+            "west": west,
+            "south": south,
+            "east": west + 360 * side,
+            "north": south + 180 * side,
+        }
+    )
     block = QueryBlock.from_table(table, np.arange(m), MIN_US, MAX_US, config_of())
     places, texts = rng.uniform((-180, -90), (180, 90), (n, 2)), rng.choice(vocabulary, (n, 8), p=share)
     return block, [Row(x, y, 0, " ".join(text)) for (x, y), text in zip(places, texts, strict=True)]

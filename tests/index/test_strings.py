@@ -16,10 +16,17 @@ words = st.text(st.characters(codec="utf-8"), max_size=40)
 kinds = st.sampled_from([pa.string(), pa.large_string()])
 
 
-@given(strings=st.lists(words, max_size=30), kind=kinds, cut=st.tuples(st.integers(0, 30), st.integers(0, 30)),
-       picks=st.lists(st.integers(0, 10**6), max_size=60), step=st.sampled_from([1, 2, -1]), wide=st.booleans())
-def test_rows_equal_arrows(strings: list[str], kind: pa.DataType, cut: tuple[int, int], picks: list[int], step: int,
-                           wide: bool) -> None:
+@given(
+    strings=st.lists(words, max_size=30),
+    kind=kinds,
+    cut=st.tuples(st.integers(0, 30), st.integers(0, 30)),
+    picks=st.lists(st.integers(0, 10**6), max_size=60),
+    step=st.sampled_from([1, 2, -1]),
+    wide=st.booleans(),
+)
+def test_rows_equal_arrows(
+    strings: list[str], kind: pa.DataType, cut: tuple[int, int], picks: list[int], step: int, wide: bool
+) -> None:
     stored = pa.array(strings, kind).slice(*cut)
     rows = np.array([pick % len(stored) for pick in picks] if len(stored) else [], np.int64 if wide else np.int32)
     rows = rows[::step]
@@ -64,4 +71,7 @@ def test_other_columns_are_taken_by_arrow() -> None:
                 StringColumn(stored)
     columns = [StringColumn(pa.array(["x", "y"])), pa.array(["a", None]), pa.array([1, 2])]
     assert [some.to_pylist() for some in taken(columns, np.array([1, 1, 0]))] == [
-        ["y", "y", "x"], [None, None, "a"], [2, 2, 1]]
+        ["y", "y", "x"],
+        [None, None, "a"],
+        [2, 2, 1],
+    ]

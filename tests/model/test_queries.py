@@ -25,9 +25,7 @@ from sightline.model.time import MIN_US, instant_us
 BOX = Box(-95.8, 29.5, -95.0, 30.1)
 NOON = "2024-05-31T12:00:00Z"
 
-REGIONS = st.sampled_from(
-    [BOX, Circle(0, 51.5, 20_000), Polygon([(0, 0), (4, 0), (0, 4)]), Box(170, -5, -170, 5)]
-)
+REGIONS = st.sampled_from([BOX, Circle(0, 51.5, 20_000), Polygon([(0, 0), (4, 0), (0, 4)]), Box(170, -5, -170, 5)])
 KEYWORDS = st.sampled_from(
     [
         "flood AND (rescue OR boat)",

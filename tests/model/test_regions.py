@@ -104,9 +104,7 @@ def test_messages_say_value_allowed_and_hint():
         BadQuery, match=r"north of the box \(latitude\) is out of range: 95; allowed: -90 to 90.*west, south"
     ):
         Box(0, 50, 10, 95)
-    with pytest.raises(
-        BadQuery, match=r"south of the box is above its north.*\(50\.0, 40\.0\).*south <= north"
-    ):
+    with pytest.raises(BadQuery, match=r"south of the box is above its north.*\(50\.0, 40\.0\).*south <= north"):
         Box(0, 50, 10, 40)
     with pytest.raises(BadQuery, match="Self-intersection"):
         Polygon([(0, 0), (4, 4), (4, 0), (0, 4)])

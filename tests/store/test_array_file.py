@@ -62,9 +62,15 @@ def test_arrays_are_read_only_aligned_and_not_copied(tmp_path: Path) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(arrays=st.dictionaries(st.text(min_size=1, max_size=8).filter(str.isprintable),
-                              hnp.arrays(st.sampled_from([np.int64, np.float32, np.uint8]),
-                                         hnp.array_shapes(max_dims=2, min_side=0, max_side=9)), max_size=4))
+@given(
+    arrays=st.dictionaries(
+        st.text(min_size=1, max_size=8).filter(str.isprintable),
+        hnp.arrays(
+            st.sampled_from([np.int64, np.float32, np.uint8]), hnp.array_shapes(max_dims=2, min_side=0, max_side=9)
+        ),
+        max_size=4,
+    )
+)
 def test_any_arrays_round_trip(arrays: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "any.sl"
     path.unlink(missing_ok=True)

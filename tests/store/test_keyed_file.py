@@ -44,7 +44,9 @@ def test_select_joins_objects_and_fills_batch(tmp_path: Path) -> None:
     file = KeyedFile.open(tmp_path / "k.sl", version=5)
     assert file.keys.tolist() == [3, 7, 9]
     assert rows_of(file.select(7)) == [
-        {"rank": 1, "batch": 5, "object_id": "a", "text": "x"}, {"rank": 3, "batch": 5, "object_id": "c", "text": "z"}]
+        {"rank": 1, "batch": 5, "object_id": "a", "text": "x"},
+        {"rank": 3, "batch": 5, "object_id": "c", "text": "z"},
+    ]
     assert file.select(4).num_rows == 0
     assert file.select(4).schema == file.select(7).schema
     assert file.all()["key"].to_pylist() == [3, 7, 7, 9]
@@ -93,13 +95,16 @@ def test_payload_columns_of_different_files_are_united(tmp_path: Path) -> None:
     merged = merge_keyed([KeyedFile.open(tmp_path / "a", 1), KeyedFile.open(tmp_path / "b", 2)])
     write_keyed(tmp_path / "m", merged.keys, merged.columns, merged.objects, merged.offsets, durable=False)
     assert rows_of(KeyedFile.open(tmp_path / "m").select(1)) == [
-        {"batch": 1, "object_id": "a", "lang": None}, {"batch": 2, "object_id": "b", "lang": "de"}]
+        {"batch": 1, "object_id": "a", "lang": None},
+        {"batch": 2, "object_id": "b", "lang": "de"},
+    ]
 
 
 @settings(max_examples=60, deadline=None)
 @given(files=st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=12), min_size=1, max_size=5))
-def test_files_of_references_alone_are_merged_by_runs(files: list[list[tuple[int, int]]],
-                                                      tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_files_of_references_alone_are_merged_by_runs(
+    files: list[list[tuple[int, int]]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp("pairs")
     opened, model = [], {key: [] for key in range(6)}  # type: ignore[var-annotated]
     for at, pairs in enumerate(files):
@@ -120,10 +125,14 @@ row = st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 99))  # key
 
 
 @settings(max_examples=60, deadline=None)
-@given(files=st.lists(st.tuples(st.integers(1, 6), st.lists(row, max_size=12)), min_size=1, max_size=5),
-       mode=st.sampled_from(["concat", "latest"]), split=st.integers(0, 5))
-def test_merging_equals_a_naive_model(files: list[tuple[int, list[tuple[int, int, int]]]], mode: str, split: int,
-                                      tmp_path_factory: pytest.TempPathFactory) -> None:
+@given(
+    files=st.lists(st.tuples(st.integers(1, 6), st.lists(row, max_size=12)), min_size=1, max_size=5),
+    mode=st.sampled_from(["concat", "latest"]),
+    split=st.integers(0, 5),
+)
+def test_merging_equals_a_naive_model(
+    files: list[tuple[int, list[tuple[int, int, int]]]], mode: str, split: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.getbasetemp() / "merge"
     folder.mkdir(exist_ok=True)
     model: dict[int, list[tuple[int, int, str, int]]] = {}
@@ -132,14 +141,21 @@ def test_merging_equals_a_naive_model(files: list[tuple[int, list[tuple[int, int
         path = folder / f"{at}.sl"
         path.unlink(missing_ok=True)
         names = [f"{at}-{i}" for i in range(4)]
-        columns = pa.table({"object": pa.array([r[1] for r in rows], pa.int32()),
-                            "value": pa.array([r[2] for r in rows], pa.int64())})
+        columns = pa.table(
+            {"object": pa.array([r[1] for r in rows], pa.int32()), "value": pa.array([r[2] for r in rows], pa.int64())}
+        )
         write_keyed(path, np.array([r[0] for r in rows], np.int64), columns, pa.table({"name": names}), durable=False)
         opened.append(KeyedFile.open(path, version))
         for key, obj, value in rows:
             model.setdefault(key, []).append((version, at, names[obj], value))
-    want = {key: [(v, n, x) for v, _, n, x in sorted(items, key=lambda i: (i[0], i[1]))
-                  if mode == "concat" or v == max(i[0] for i in items)] for key, items in model.items()}
+    want = {
+        key: [
+            (v, n, x)
+            for v, _, n, x in sorted(items, key=lambda i: (i[0], i[1]))
+            if mode == "concat" or v == max(i[0] for i in items)
+        ]
+        for key, items in model.items()
+    }
 
     def merged(parts: list[KeyedFile], name: str) -> KeyedFile:
         (folder / name).unlink(missing_ok=True)
@@ -161,8 +177,9 @@ def test_merging_equals_a_naive_model(files: list[tuple[int, list[tuple[int, int
 def test_a_damaged_result_file_does_not_hide_the_others(store: Store) -> None:
     names = [new_name("matches") for _ in range(2)]
     for name in names:
-        write_keyed(store.data_path(name), np.arange(50, dtype=np.int64), pa.table({"rank": list(range(50))}),
-                    durable=False)
+        write_keyed(
+            store.data_path(name), np.arange(50, dtype=np.int64), pa.table({"rank": list(range(50))}), durable=False
+        )
     path = store.data_path(names[0])
     data = bytearray(path.read_bytes())
     at = data.find(b"ARROW1")
@@ -185,8 +202,9 @@ class Commits:
         return KeyedTable(np.array(keys, np.int64), pa.table({"value": values}))
 
     def file(self, name: str, content: Any) -> KeyedStats:
-        return write_keyed(self.store.data_path(name), content.keys, content.columns, content.objects,
-                           content.offsets, durable=False)
+        return write_keyed(
+            self.store.data_path(name), content.keys, content.columns, content.objects, content.offsets, durable=False
+        )
 
     def merged(self, group: list[FileEntry]) -> Any:
         return merge_keyed([KeyedFile.open(self.store.data_path(e.name), e.version) for e in group])
@@ -194,8 +212,18 @@ class Commits:
     def batch(self, number: int) -> None:
         name = new_name("matches")
         stats = self.file(name, self.fresh([self.HOT, 10 + number % 50], [number, 0]))
-        self._append({"op": "batch", "run": "r", "batch": number, "epoch": 0, "control": -1, "high": number,
-                      "low": 0, "add": [stats.entry("matches", name, "all").to_dict()]})
+        self._append(
+            {
+                "op": "batch",
+                "run": "r",
+                "batch": number,
+                "epoch": 0,
+                "control": -1,
+                "high": number,
+                "low": 0,
+                "add": [stats.entry("matches", name, "all").to_dict()],
+            }
+        )
 
     def merge(self) -> None:
         for group in pick_merge(self.store.commits.snapshot().files["matches"].values()):
@@ -237,8 +265,9 @@ class CommitsInMemory(Commits):
 
 
 @pytest.mark.parametrize(("kind", "commits"), [(CommitsInMemory, 10_000), (Commits, 150)])
-def test_one_key_after_many_commits_opens_few_files(kind: type[Commits], commits: int, store: Store,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_key_after_many_commits_opens_few_files(
+    kind: type[Commits], commits: int, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every 20 commits the policy is asked and obeyed, as a background merger would."""
     writer = kind(store)
     for number in range(commits):

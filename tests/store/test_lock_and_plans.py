@@ -26,8 +26,9 @@ time.sleep(60)
 
 def test_second_pipeline_is_refused_by_name_and_freed_by_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "pipeline.lock"
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True,
-                              start_new_session=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"

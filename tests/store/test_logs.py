@@ -38,8 +38,19 @@ class CountingStore(LocalLogStore):
 
 def batch(number: int, *, files: int = 1, run: str = "r", **more: Any) -> dict[str, Any]:
     add = [FileEntry("matches", new_name("matches"), 10, 100, low=0, high=9).to_dict() for _ in range(files)]
-    return {"op": "batch", "run": run, "batch": number, "epoch": 0, "control": number - 1, "high": number * 10,
-            "low": 5 - number, "add": add, "counters": {"rows": 10}, "schema": None, **more}
+    return {
+        "op": "batch",
+        "run": run,
+        "batch": number,
+        "epoch": 0,
+        "control": number - 1,
+        "high": number * 10,
+        "low": 5 - number,
+        "add": add,
+        "counters": {"rows": 10},
+        "schema": None,
+        **more,
+    }
 
 
 def names_of(entry: dict[str, Any]) -> list[str]:
@@ -218,7 +229,10 @@ def test_control_log_numbers_subscriptions(tmp_path: Path) -> None:
     b = log.append("subscribe_many", {"file": "x"}, 1000)
     c = log.append("unsubscribe", {"id": "a"})
     assert [(e.position, e.first_num, e.next_num, e.count) for e in (a, b, c)] == [
-        (0, 0, 1, 1), (1, 1, 1001, 1000), (2, 1001, 1001, 0)]
+        (0, 0, 1, 1),
+        (1, 1, 1001, 1000),
+        (2, 1001, 1001, 0),
+    ]
     again = ControlLog(LocalLogStore(tmp_path))
     assert again.read(after=0) == [b, c]
     assert again.read(after=2) == []

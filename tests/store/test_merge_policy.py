@@ -94,7 +94,13 @@ def entry(name: str, rows: int, version: int, stack: str = "s", kind: str = "mat
 
 
 def test_groups_stay_within_kind_and_stack_and_are_neighbours_by_version() -> None:
-    entries = [entry("c", 1, 3), entry("a", 1, 1), entry("other", 1, 2, stack="t"), entry("b", 4, 2),
-               entry("kind", 1, 2, kind="segments"), entry("d", 1, 4)]
+    entries = [
+        entry("c", 1, 3),
+        entry("a", 1, 1),
+        entry("other", 1, 2, stack="t"),
+        entry("b", 4, 2),
+        entry("kind", 1, 2, kind="segments"),
+        entry("d", 1, 4),
+    ]
     assert [[e.name for e in group] for group in pick_merge(entries)] == [["a", "b"], ["c", "d"]]
     assert pick_merge(entries[:1]) == []

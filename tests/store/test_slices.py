@@ -32,8 +32,11 @@ def test_full_slices_stand_alone() -> None:
         cut(ts, 0, 5)
 
 
-@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200), max_size=60), st.integers(1, 50),
-       st.integers(1, 20))
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200), max_size=60),
+    st.integers(1, 50),
+    st.integers(1, 20),
+)
 def test_cut_is_a_partition_in_time_order(values: list[int], slice_us: int, min_rows: int) -> None:
     ts = np.array(values, np.int64)
     groups = cut(ts, slice_us, min_rows)

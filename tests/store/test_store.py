@@ -85,10 +85,22 @@ def commit(store: Store, number: int) -> None:
     store.plans.get_or_create("r", number, lambda: Plan("r", number, -1, 0, 0, None, None, 1.0))
     name = new_name("matches")
     columns = pa.table({"object": pa.array([0, 0], pa.int32())})
-    stats = write_keyed(store.data_path(name), np.array([1, 2], np.int64), columns, pa.table({"text": ["x"]}),
-                        durable=store.durable)
-    store.commits.append({"op": "batch", "run": "r", "batch": number, "epoch": 0, "control": -1, "high": 1, "low": 1,
-                          "add": [stats.entry("matches", name).to_dict()]}, store.commits.snapshot().version)
+    stats = write_keyed(
+        store.data_path(name), np.array([1, 2], np.int64), columns, pa.table({"text": ["x"]}), durable=store.durable
+    )
+    store.commits.append(
+        {
+            "op": "batch",
+            "run": "r",
+            "batch": number,
+            "epoch": 0,
+            "control": -1,
+            "high": 1,
+            "low": 1,
+            "add": [stats.entry("matches", name).to_dict()],
+        },
+        store.commits.snapshot().version,
+    )
 
 
 def subscribe(store: Store, number: int) -> None:
@@ -116,6 +128,7 @@ class Full:
                     function(args[0], bytes(args[1])[: len(args[1]) // 2])  # half of it fits
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return function(*args, **more)
+
         return wrapped
 
 
@@ -215,7 +228,8 @@ def test_a_reader_that_misses_a_file_retries_on_a_newer_snapshot(store: Store) -
             merged = FileEntry("matches", new_name("matches"), 2, entry.bytes, version=1)
             os.rename(store.data_path(entry.name), store.data_path(merged.name))
             Store.open(store.path, durable=False).commits.append(
-                {"op": "merge", "add": [merged.to_dict()], "remove": [entry.name]}, 1)
+                {"op": "merge", "add": [merged.to_dict()], "remove": [entry.name]}, 1
+            )
         seen.append(snapshot.version)
         return KeyedFile.open(store.data_path(entry.name), entry.version).rows
 

@@ -27,8 +27,19 @@ def present(store: Store) -> set[str]:
 
 def batch(store: Store, number: int, add: list[str]) -> None:
     entries = [FileEntry(name.split("/")[0], name, 1, 1).to_dict() for name in add]
-    store.commits.append({"op": "batch", "run": "r", "batch": number, "epoch": 0, "control": -1, "high": None,
-                          "low": None, "add": entries}, store.commits.snapshot().version)
+    store.commits.append(
+        {
+            "op": "batch",
+            "run": "r",
+            "batch": number,
+            "epoch": 0,
+            "control": -1,
+            "high": None,
+            "low": None,
+            "add": entries,
+        },
+        store.commits.snapshot().version,
+    )
 
 
 def plan(number: int, age: float) -> Plan:
@@ -57,8 +68,9 @@ def test_merged_away_files_wait_for_the_grace_period_since_the_merge(store: Stor
     batch(store, 0, parts)
     whole = data_file(store, "matches", 10)
     store.commits._clock = lambda: NOW - 5000
-    store.commits.append({"op": "merge", "add": [FileEntry("matches", whole, 2, 1, version=1).to_dict()],
-                          "remove": parts}, 1)
+    store.commits.append(
+        {"op": "merge", "add": [FileEntry("matches", whole, 2, 1, version=1).to_dict()], "remove": parts}, 1
+    )
     assert sweep(store, 6000, NOW) == []
     store.plans.get_or_create("r", 1, lambda: plan(1, 5001))  # planned before the merge: a re-run may read the parts
     assert sweep(store, GRACE, NOW) == []
@@ -81,8 +93,10 @@ def test_names_in_epochs_control_entries_and_keep_are_kept(store: Store) -> None
 
 
 def test_unknown_files_are_never_touched(store: Store, tmp_path: Path) -> None:
-    strange = [data_file(store, "", 9e5, name) for name in
-               ("matches/notes.txt", "matches/deep/" + "0" * 32 + ".sl", "readme", "Matches/" + "0" * 32 + ".sl")]
+    strange = [
+        data_file(store, "", 9e5, name)
+        for name in ("matches/notes.txt", "matches/deep/" + "0" * 32 + ".sl", "readme", "Matches/" + "0" * 32 + ".sl")
+    ]
     outside = tmp_path / ("0" * 32 + ".sl")
     outside.write_bytes(b"x")
     link = store.data_path(new_name("matches"))
@@ -104,8 +118,9 @@ def test_temporary_files_of_killed_writers_go(store: Store) -> None:
 
 
 @pytest.mark.parametrize("grace", [0.0, GRACE])
-def test_a_file_named_between_listing_and_reading_the_log_stays(store: Store, monkeypatch: pytest.MonkeyPatch,
-                                                                grace: float) -> None:
+def test_a_file_named_between_listing_and_reading_the_log_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch, grace: float
+) -> None:
     name = data_file(store, "matches", 9e5)
     other = Store.open(store.path, durable=False)
     store.commits.snapshot()

@@ -77,7 +77,10 @@ def test_hashes_by_definition_with_and_without_the_compiler(word: str, seed: int
 def test_hashes_stay_what_they_are() -> None:
     """They are in the files of every store."""
     assert TermDictionary.hashed(["", "flood", "東京", "a" * 20], 7).hashes.tolist() == [
-        4478704255447944746, 7789136434046388512, -5122999979889130993, 8954759764765742533,
+        4478704255447944746,
+        7789136434046388512,
+        -5122999979889130993,
+        8954759764765742533,
     ]
 
 

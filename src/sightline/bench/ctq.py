@@ -109,9 +109,7 @@ def _box(rng: np.random.Generator, lon: Any, lat: Any) -> Box:
 def _columns(generator: PostGenerator, rows: int, first: int, config: StoreConfig) -> ObjectColumns:
     table = generator.table(rows, first)
     terms = tokenise(table["text"].combine_chunks(), config.text, config.seed, config.hash_bits)
-    return ObjectColumns(
-        table["lon"].to_numpy(), table["lat"].to_numpy(), table["ts"].cast("int64").to_numpy(), terms
-    )
+    return ObjectColumns(table["lon"].to_numpy(), table["lat"].to_numpy(), table["ts"].cast("int64").to_numpy(), terms)
 
 
 def _compare(

@@ -101,4 +101,3 @@ def _contestants(
                 message = f"the engine disagrees on region {i}"
                 raise AssertionError(message)
     return {OURS: ours, "duckdb": theirs, ENGINE: lambda i: searcher.answer(queries[i])}
-

@@ -42,9 +42,9 @@ class QueryText:
     circle: Annotated[
         str | None, typer.Option("--circle", metavar="LON,LAT,METRES", help="Within so many metres of a point.")
     ] = None
-    near: Annotated[
-        str | None, typer.Option("--near", metavar="LON,LAT", help="The posts nearest to this point.")
-    ] = None
+    near: Annotated[str | None, typer.Option("--near", metavar="LON,LAT", help="The posts nearest to this point.")] = (
+        None
+    )
     k: Annotated[int | None, typer.Option("-k", help="How many nearest posts (with --near; 10 if omitted).")] = None
     top: Annotated[int | None, typer.Option("--top", metavar="K", help="The K terms found in most posts.")] = None
     query: Annotated[
@@ -93,15 +93,11 @@ class QueryText:
 class SnapshotText(QueryText):
     """A query over what was committed."""
 
-    last: Annotated[
-        str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")
-    ] = None
-    as_of: Annotated[
-        str | None, typer.Option("--as-of", metavar="INSTANT", help="Only posts up to this instant.")
-    ] = None
-    between: Annotated[
-        str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")
-    ] = None
+    last: Annotated[str | None, typer.Option("--last", metavar="DURATION", help="Only so far back: 72h, 10min.")] = None
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="INSTANT", help="Only posts up to this instant.")] = (
+        None
+    )
+    between: Annotated[str | None, typer.Option("--between", metavar="FROM,TO", help="Between two instants.")] = None
     limit: Annotated[int | None, typer.Option("--limit", help="At most so many rows (range queries).")] = None
 
     def further(self) -> dict[str, Any]:
@@ -112,12 +108,10 @@ class SnapshotText(QueryText):
 class StandingText(QueryText):
     """A query that stands."""
 
-    window: Annotated[
-        str | None, typer.Option("--window", metavar="DURATION", help="Length of a report (--top).")
-    ] = None
-    every: Annotated[
-        str | None, typer.Option("--every", metavar="DURATION", help="Time between reports.")
-    ] = None
+    window: Annotated[str | None, typer.Option("--window", metavar="DURATION", help="Length of a report (--top).")] = (
+        None
+    )
+    every: Annotated[str | None, typer.Option("--every", metavar="DURATION", help="Time between reports.")] = None
 
     def further(self) -> dict[str, Any]:
         reports = given(window=self.window, every=self.every)

@@ -182,9 +182,7 @@ def build_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> L
         topic_piece=np.array(topic_piece, dtype=np.int32),
         tag_piece=np.array(tag_piece, dtype=np.int32),
         place_piece=np.array([[pieces.add(name) for name in pair] for pair in names], dtype=np.int32),
-        place_tag_piece=np.array(
-            [[pieces.add(hashtag(name)) for name in pair] for pair in names], dtype=np.int32
-        ),
+        place_tag_piece=np.array([[pieces.add(hashtag(name)) for name in pair] for pair in names], dtype=np.int32),
         number_piece=pieces.block([str(number) for number in range(2, NUMBERS + 2)]),
         handle_piece=pieces.block([f"@{plain[a % len(plain)]}_{b % 1000}" for a, b in handles.tolist()]),
         pieces=pa.array(pieces.strings, pa.string()),

@@ -38,10 +38,7 @@ def haversine_mm(lon1: float, lat1: float, lon2: float, lat2: float) -> np.int64
     two = 2.0 + 0.0 * lon1
     p1 = lat1 * _RADIANS
     p2 = lat2 * _RADIANS
-    h = (
-        math.sin((p2 - p1) / 2) ** two
-        + math.cos(p1) * math.cos(p2) * math.sin((lon2 - lon1) * _RADIANS / 2) ** two
-    )
+    h = math.sin((p2 - p1) / 2) ** two + math.cos(p1) * math.cos(p2) * math.sin((lon2 - lon1) * _RADIANS / 2) ** two
     return np.int64(np.rint(_DIAMETER_MM * math.asin(min(1.0, math.sqrt(h)))))
 
 

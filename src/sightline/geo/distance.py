@@ -41,9 +41,7 @@ def pair_distance_mm(
     return _kernels.pair_distances_mm(space.is_geographic, xs1, ys1, xs2, ys2)
 
 
-def point_arrays(
-    lons: npt.ArrayLike, lats: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def point_arrays(lons: npt.ArrayLike, lats: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Both coordinates as contiguous, read-only float64 arrays of one length."""
     xs = read_only(np.ascontiguousarray(lons, np.float64).reshape(-1))
     ys = read_only(np.ascontiguousarray(lats, np.float64).reshape(-1))

@@ -60,9 +60,7 @@ class RegionTable:
                 blobs[i] = shapely.to_wkb(shape)
             else:
                 raise BadQuery("not a region", value=region, allowed="Box, Circle or Polygon")
-        offsets = np.concatenate([[0], np.cumsum([len(blob) for blob in blobs], dtype=np.int64)]).astype(
-            np.int64
-        )
+        offsets = np.concatenate([[0], np.cumsum([len(blob) for blob in blobs], dtype=np.int64)]).astype(np.int64)
         return cls(kind, params, offsets, np.frombuffer(b"".join(blobs), np.uint8))
 
     @classmethod
@@ -100,9 +98,7 @@ class RegionTable:
         """Polygon i as a shapely geometry, not prepared."""
         import shapely
 
-        return shapely.from_wkb(
-            self.polygon_data[self.polygon_offsets[i] : self.polygon_offsets[i + 1]].tobytes()
-        )
+        return shapely.from_wkb(self.polygon_data[self.polygon_offsets[i] : self.polygon_offsets[i + 1]].tobytes())
 
     def take(self, rows: npt.ArrayLike) -> RegionTable:
         """The given rows, in the given order."""

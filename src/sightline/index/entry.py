@@ -30,8 +30,10 @@ class Entry:
         self.call: Callable[..., Any] = self._first  # positional arguments only
 
     def _first(self, *arguments: Any) -> Any:
-        given = [frozen(one, one.dtype.type) if type(one) is np.ndarray and place != self._output else one
-                 for place, one in enumerate(arguments)]
+        given = [
+            frozen(one, one.dtype.type) if type(one) is np.ndarray and place != self._output else one
+            for place, one in enumerate(arguments)
+        ]
         answer = self._kernel(*given)
         kernel: Any = self._kernel
         if hasattr(kernel, "overloads"):

@@ -22,8 +22,18 @@ if TYPE_CHECKING:
     from sightline.text.term_batch import TermBatch
 
 __all__ = [
-    "NO_BOUND", "Conjunct", "MatchPairs", "NearestBounds", "NearestIndex", "NearestPairs", "ObjectColumns",
-    "ObjectIndex", "ObjectReader", "StandingIndex", "TopTerms", "Work",
+    "NO_BOUND",
+    "Conjunct",
+    "MatchPairs",
+    "NearestBounds",
+    "NearestIndex",
+    "NearestPairs",
+    "ObjectColumns",
+    "ObjectIndex",
+    "ObjectReader",
+    "StandingIndex",
+    "TopTerms",
+    "Work",
 ]
 
 #: A radius without bound.
@@ -152,8 +162,9 @@ class ObjectReader(Protocol):
         any conjunct. A conjunct with a positive term that the segment lacks has been dropped by the caller."""
         ...
 
-    def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
-                space: Space) -> tuple[I64, I64]:
+    def nearest(
+        self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int, space: Space
+    ) -> tuple[I64, I64]:
         """Rows and distances (mm) of the k nearest and of every tie at the k-th distance, nearest first."""
         ...
 

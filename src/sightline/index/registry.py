@@ -9,30 +9,43 @@ from sightline.model.errors import UnknownPlugin
 from sightline.model.plugins import Plugins
 
 __all__ = [
-    "DEFAULT_NEAREST", "DEFAULT_OBJECTS", "DEFAULT_STANDING", "NEAREST_INDEXES", "OBJECT_INDEXES",
-    "STANDING_INDEXES", "nearest_index", "object_index", "standing_index",
+    "DEFAULT_NEAREST",
+    "DEFAULT_OBJECTS",
+    "DEFAULT_STANDING",
+    "NEAREST_INDEXES",
+    "OBJECT_INDEXES",
+    "STANDING_INDEXES",
+    "nearest_index",
+    "object_index",
+    "standing_index",
 ]
 
 _STANDING, _OBJECTS = "sightline.index.standing", "sightline.index.objects"
 
-STANDING_INDEXES = Plugins[type[StandingIndex]]({
-    "delta": f"{_STANDING}.delta:DeltaIndex",
-    "fast": f"{_STANDING}.fast:FastIndex",
-    "gi2": f"{_STANDING}.gi2:Gi2Index",
-    "levels": f"{_STANDING}.levels:LevelsIndex",
-    "scan": f"{_STANDING}.scan:ScanStanding",
-})
-NEAREST_INDEXES = Plugins[type[NearestIndex]]({
-    "balls": f"{_STANDING}.balls:BallsIndex",
-    "inverted": f"{_STANDING}.inverted:InvertedIndex",
-    "scan": f"{_STANDING}.scan:ScanNearest",
-})
-OBJECT_INDEXES = Plugins[type[ObjectIndex]]({
-    "grid": f"{_OBJECTS}.grid:GridIndex",
-    "postings": f"{_OBJECTS}.postings:PostingsIndex",
-    "rtree": f"{_OBJECTS}.rtree:RTreeIndex",
-    "scan": f"{_OBJECTS}.scan:ScanObjects",
-})
+STANDING_INDEXES = Plugins[type[StandingIndex]](
+    {
+        "delta": f"{_STANDING}.delta:DeltaIndex",
+        "fast": f"{_STANDING}.fast:FastIndex",
+        "gi2": f"{_STANDING}.gi2:Gi2Index",
+        "levels": f"{_STANDING}.levels:LevelsIndex",
+        "scan": f"{_STANDING}.scan:ScanStanding",
+    }
+)
+NEAREST_INDEXES = Plugins[type[NearestIndex]](
+    {
+        "balls": f"{_STANDING}.balls:BallsIndex",
+        "inverted": f"{_STANDING}.inverted:InvertedIndex",
+        "scan": f"{_STANDING}.scan:ScanNearest",
+    }
+)
+OBJECT_INDEXES = Plugins[type[ObjectIndex]](
+    {
+        "grid": f"{_OBJECTS}.grid:GridIndex",
+        "postings": f"{_OBJECTS}.postings:PostingsIndex",
+        "rtree": f"{_OBJECTS}.rtree:RTreeIndex",
+        "scan": f"{_OBJECTS}.scan:ScanObjects",
+    }
+)
 
 DEFAULT_STANDING, DEFAULT_NEAREST, DEFAULT_OBJECTS = "levels", "balls", "postings"
 

@@ -17,8 +17,7 @@ Array = npt.NDArray[Any]
 Columns = Mapping[str, Array | pa.Array | pa.ChunkedArray]
 
 _DTYPES = {
-    pa.from_numpy_dtype(kind): np.dtype(kind)
-    for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+    pa.from_numpy_dtype(kind): np.dtype(kind) for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 }
 
 

@@ -72,16 +72,12 @@ class StoreConfig:
             )
         whole(self.seed, "seed", -(2**63), BadConfig)
         if not isinstance(self.space, Space):
-            raise BadConfig(
-                "space is not a Space", value=self.space, allowed="Space.geographic() or Space.planar(...)"
-            )
+            raise BadConfig("space is not a Space", value=self.space, allowed="Space.geographic() or Space.planar(...)")
         if not isinstance(self.text, TextConfig):
             raise BadConfig("text is not a TextConfig", value=self.text, allowed="TextConfig(...)")
         for name in ("partitioner", "balance"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise BadConfig(
-                    f"{name} is not a name", value=getattr(self, name), allowed="a registered name"
-                )
+                raise BadConfig(f"{name} is not a name", value=getattr(self, name), allowed="a registered name")
         whole(self.workers, "workers", 1, BadConfig)
         whole(self.lateness_us, "lateness_us", 0, BadConfig)
         whole(self.slice_us, "slice_us", 1, BadConfig)
@@ -89,9 +85,7 @@ class StoreConfig:
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name, minimum, BadConfig)
         if not isinstance(self.keep_objects, bool):
-            raise BadConfig(
-                "keep_objects is not a truth value", value=self.keep_objects, allowed="True or False"
-            )
+            raise BadConfig("keep_objects is not a truth value", value=self.keep_objects, allowed="True or False")
         if not 1 <= whole(self.hash_bits, "hash_bits", 1, BadConfig) <= 64:
             raise BadConfig("hash_bits is out of range", value=self.hash_bits, allowed="1 to 64")
 

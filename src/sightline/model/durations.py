@@ -27,9 +27,7 @@ UNITS_US: dict[str, int] = {
 
 # Digits are ASCII on purpose: \d would take any script's digits.
 _PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµμ]+)")
-_ALLOWED = (
-    "a timedelta, or a number and a unit of w, d, h, min, s, ms, us, such as '72h', '1.5h' or '1h30min'"
-)
+_ALLOWED = "a timedelta, or a number and a unit of w, d, h, min, s, ms, us, such as '72h', '1.5h' or '1h30min'"
 _MICRO = timedelta(microseconds=1)
 
 

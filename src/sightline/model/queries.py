@@ -238,9 +238,7 @@ def check_subscription(query: Query) -> None:
                 hint="a subscription sees every object of its lifetime; set start= and ttl= instead",
             )
     if isinstance(query, TopTermsQuery) and query.window is None:
-        raise BadQuery(
-            "a subscription to top terms needs window and every", allowed="window='1h', every='10min'"
-        )
+        raise BadQuery("a subscription to top terms needs window and every", allowed="window='1h', every='10min'")
 
 
 def check_snapshot(query: Query) -> None:
@@ -284,16 +282,12 @@ def _duration(value: Duration | None, what: str) -> timedelta | None:
     return None if value is None else timedelta(microseconds=duration_us(value, what))
 
 
-def _set_times(
-    query: Query, last: Duration | None, as_of: Instant | None, between: Sequence[Instant] | None
-) -> None:
+def _set_times(query: Query, last: Duration | None, as_of: Instant | None, between: Sequence[Instant] | None) -> None:
     span: Span | None = None
     if between is not None:
         for name, other in (("last", last), ("as_of", as_of)):
             if other is not None:
-                raise BadQuery(
-                    f"between and {name} exclude each other", value=other, allowed=f"between or {name}"
-                )
+                raise BadQuery(f"between and {name} exclude each other", value=other, allowed=f"between or {name}")
         first, second = pair(between, "between is not a pair of instants", "(t0, t1)")
         low, high = instant_us(first, "start of between"), instant_us(second, "end of between")
         span = from_us(low), from_us(high)

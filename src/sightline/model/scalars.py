@@ -49,13 +49,9 @@ def mapping(value: object, what: str, error: type[SightlineError] = BadQuery) ->
     return value
 
 
-def pair(
-    value: object, what: str, allowed: str, error: type[SightlineError] = BadQuery
-) -> tuple[object, object]:
+def pair(value: object, what: str, allowed: str, error: type[SightlineError] = BadQuery) -> tuple[object, object]:
     """``value`` as two things; text is not a pair of characters."""
-    items = (
-        () if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable) else tuple(value)
-    )
+    items = () if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable) else tuple(value)
     if len(items) != 2:
         raise error(what, value=value, allowed=allowed)
     return items[0], items[1]
@@ -70,9 +66,7 @@ def whole(
     maximum: int = 2**63 - 1,
 ) -> int:
     """``value`` as an int from ``minimum`` to ``maximum``; floats are refused even when whole."""
-    allowed = (
-        f"an int of at least {minimum}" if maximum == 2**63 - 1 else f"an int from {minimum} to {maximum}"
-    )
+    allowed = f"an int of at least {minimum}" if maximum == 2**63 - 1 else f"an int from {minimum} to {maximum}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise error(f"{what} is not a whole number", value=value, allowed=allowed)
     number = int(value)

@@ -34,14 +34,10 @@ class Space:
             for name, value in zip(names, _four(self.bounds), strict=True)
         )
         if not (low_x < high_x and low_y < high_y):
-            raise BadConfig(
-                "bounds of a space are empty", value=self.bounds, allowed="min x < max x and min y < max y"
-            )
+            raise BadConfig("bounds of a space are empty", value=self.bounds, allowed="min x < max x and min y < max y")
         bounds = (low_x, low_y, high_x, high_y)
         if self.kind == "geographic" and bounds != GEOGRAPHIC_BOUNDS:
-            raise BadConfig(
-                "a geographic space has fixed bounds", value=bounds, allowed=str(GEOGRAPHIC_BOUNDS)
-            )
+            raise BadConfig("a geographic space has fixed bounds", value=bounds, allowed=str(GEOGRAPHIC_BOUNDS))
         object.__setattr__(self, "bounds", bounds)
 
     @classmethod
@@ -76,7 +72,5 @@ class Space:
 
 def _four(bounds: object) -> tuple[float, ...]:
     if isinstance(bounds, str | bytes) or not isinstance(bounds, Iterable) or len(four := tuple(bounds)) != 4:
-        raise BadConfig(
-            "bounds of a space are not four numbers", value=bounds, allowed="(min x, min y, max x, max y)"
-        )
+        raise BadConfig("bounds of a space are not four numbers", value=bounds, allowed="(min x, min y, max x, max y)")
     return four

@@ -67,9 +67,7 @@ class Subscription:
         names = {"id", "num", "query", "start_us", "end_us", "position"}
         given = dict(mapping(data, "a subscription"))
         if set(given) != names:
-            raise BadQuery(
-                "not a subscription", value=given, allowed="an object with " + ", ".join(sorted(names))
-            )
+            raise BadQuery("not a subscription", value=given, allowed="an object with " + ", ".join(sorted(names)))
         query = query_from_dict(given.pop("query"))
         return cls(query=query, **given)  # type: ignore[arg-type]
 
@@ -86,9 +84,7 @@ def check_id(value: object) -> None:
         ) from cause
 
 
-def lifetime_us(
-    start: datetime | str | None, ttl: str | timedelta | None, high_us: int | None
-) -> tuple[int, int]:
+def lifetime_us(start: datetime | str | None, ttl: str | timedelta | None, high_us: int | None) -> tuple[int, int]:
     """Lifetime ``(start_us, end_us)`` of a subscription registered when the high mark is ``high_us``.
 
     Without ``start`` it begins at the high mark, in an empty store it is unbounded; then ``ttl`` has nothing

@@ -28,9 +28,7 @@ def instant_us(value: object, what: str = "instant", *, error: type[SightlineErr
     elif isinstance(value, datetime):
         moment = value
     else:
-        hint = (
-            "datetime.fromtimestamp(seconds, UTC) makes one of epoch seconds" if type(value) is int else None
-        )
+        hint = "datetime.fromtimestamp(seconds, UTC) makes one of epoch seconds" if type(value) is int else None
         raise error(f"{what} is not an instant", value=value, allowed=_ALLOWED, hint=hint)
     # The offset is subtracted as a timedelta, because a datetime near year 1 or 9999 could not hold the
     # result.

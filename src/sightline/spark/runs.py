@@ -186,4 +186,3 @@ def start_once(
 
     run.follow(threading.Thread(target=loop, name=f"sightline-{name}", daemon=True), run_id)
     return run
-

@@ -199,9 +199,7 @@ class Batches:
             self.statistics.include(snapshot, receipts, plan.control)
             return version, public
 
-    def _said(
-        self, reading: Reading, snapshot: Snapshot, run: str, files: list[dict[str, Any]]
-    ) -> dict[str, Any]:
+    def _said(self, reading: Reading, snapshot: Snapshot, run: str, files: list[dict[str, Any]]) -> dict[str, Any]:
         """What the entry says of the reading; long texts go to a file, and files that none needs any more go."""
         file = None
         if sum(len(text) for text in reading.logs.values()) > INLINE_CHARACTERS:

@@ -38,8 +38,9 @@ Blob: TypeAlias = "bytes | bytearray | memoryview | pa.Buffer"
 Content: TypeAlias = "npt.NDArray[Any] | Blob | Sequence[Blob] | Pieces"
 
 
-def write_array_file(path: str | Path, arrays: Mapping[str, Content], meta: Mapping[str, Any] | None = None,
-                     *, durable: bool = True) -> int:
+def write_array_file(
+    path: str | Path, arrays: Mapping[str, Content], meta: Mapping[str, Any] | None = None, *, durable: bool = True
+) -> int:
     """Write a new file and return its size in bytes.
 
     Parameters
@@ -61,13 +62,16 @@ def write_array_file(path: str | Path, arrays: Mapping[str, Content], meta: Mapp
         length, checksum = sum(view.nbytes for view in views), xxh3_64()
         for view in views:
             checksum.update(view)
-        table[name] = {"dtype": dtype, "shape": shape, "offset": offset, "bytes": length,
-                       "xxh3": checksum.intdigest()}
+        table[name] = {"dtype": dtype, "shape": shape, "offset": offset, "bytes": length, "xxh3": checksum.intdigest()}
         padding = -length % ALIGN
         parts += [*views, b"\0" * padding]
         offset += length + padding
-    header = json.dumps({"arrays": table, "meta": dict(meta or {}), "bytes": offset}, default=plain,
-                        separators=(",", ":"), allow_nan=False).encode()
+    header = json.dumps(
+        {"arrays": table, "meta": dict(meta or {}), "bytes": offset},
+        default=plain,
+        separators=(",", ":"),
+        allow_nan=False,
+    ).encode()
     header += b" " * (-(_HEAD.size + len(header)) % ALIGN)
     crc = zlib.crc32(header, zlib.crc32(struct.pack("<Q", len(header))))
     head = _HEAD.pack(MAGIC, FORMAT, crc, len(header))
@@ -101,8 +105,9 @@ class ArrayFile:
             raise _corrupt(path, "not an array file (wrong first bytes)")
         if version != FORMAT:
             hint = "upgrade sightline" if version > FORMAT else "load the posts into a new store"
-            raise IncompatibleStore(f"file of another format, {version}", value=str(path), allowed=str(FORMAT),
-                                    hint=hint)
+            raise IncompatibleStore(
+                f"file of another format, {version}", value=str(path), allowed=str(FORMAT), hint=hint
+            )
         start = _HEAD.size + length
         if start > size:
             raise _corrupt(path, "truncated file")

@@ -38,9 +38,14 @@ class CommitLog:
         Wall clock in seconds, written into each entry.
     """
 
-    def __init__(self, log_store: LogStore, *, checkpoint_every: int = 64,
-                 before_append: Callable[[dict[str, Any]], None] | None = None,
-                 clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        log_store: LogStore,
+        *,
+        checkpoint_every: int = 64,
+        before_append: Callable[[dict[str, Any]], None] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._log = NumberedLog(log_store)
         self._every = checkpoint_every
         self._before_append = before_append
@@ -132,5 +137,7 @@ def _checkpoint_name(version: int) -> str:
 
 
 def _conflict(version: int) -> StoreBusy:
-    return StoreBusy(f"version {version} was committed by another pipeline",
-                     hint="stop the other pipeline; only one may write a store")
+    return StoreBusy(
+        f"version {version} was committed by another pipeline",
+        hint="stop the other pipeline; only one may write a store",
+    )

@@ -49,8 +49,9 @@ class ControlLog:
         self._entries: list[ControlEntry] = []
         self._opened = False
 
-    def append(self, kind: str, body: dict[str, Any], count: int = 0,
-               check: Callable[[], None] | None = None) -> ControlEntry:
+    def append(
+        self, kind: str, body: dict[str, Any], count: int = 0, check: Callable[[], None] | None = None
+    ) -> ControlEntry:
         """Add a request at the end and return it with its position and numbers; durable on return.
 
         `check` runs each time everything before the place aimed at has been read, and raises to withdraw: what it has

@@ -33,8 +33,9 @@ def full_disk_named(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        full = StoreFull("no space left while writing", value=str(path),
-                         hint="free some space and try again; nothing was committed")
+        full = StoreFull(
+            "no space left while writing", value=str(path), hint="free some space and try again; nothing was committed"
+        )
         full.errno = error.errno
         raise full from error
 

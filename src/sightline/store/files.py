@@ -91,10 +91,15 @@ class FileEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form; empty fields are left out because the log holds many of these."""
-        body: dict[str, Any] = {"kind": self.kind, "name": self.name, "rows": self.rows, "bytes": self.bytes,
-                                "low": self.low, "high": self.high}
-        for name, value in (("stack", self.stack), ("version", self.version), ("keys", self.keys),
-                            ("meta", self.meta)):
+        body: dict[str, Any] = {
+            "kind": self.kind,
+            "name": self.name,
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "low": self.low,
+            "high": self.high,
+        }
+        for name, value in (("stack", self.stack), ("version", self.version), ("keys", self.keys), ("meta", self.meta)):
             if value:
                 body[name] = value
         return body

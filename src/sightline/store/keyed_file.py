@@ -53,16 +53,22 @@ class KeyedStats:
     high: int
     keys: str | None
 
-    def entry(self, kind: str, name: str, stack: str = "", *, version: int = 0,
-              meta: dict[str, Any] | None = None) -> FileEntry:
+    def entry(
+        self, kind: str, name: str, stack: str = "", *, version: int = 0, meta: dict[str, Any] | None = None
+    ) -> FileEntry:
         """The log entry of the file. Give a merged file the newest version of its parts."""
-        return FileEntry(kind, name, self.rows, self.bytes, stack, self.low, self.high, version, self.keys,
-                         meta or {})
+        return FileEntry(kind, name, self.rows, self.bytes, stack, self.low, self.high, version, self.keys, meta or {})
 
 
-def write_keyed(path: str | Path, keys: npt.NDArray[np.int64], columns: pa.Table,
-                objects: pa.Table | None = None, offsets: npt.NDArray[np.int64] | None = None, *,
-                durable: bool = True) -> KeyedStats:
+def write_keyed(
+    path: str | Path,
+    keys: npt.NDArray[np.int64],
+    columns: pa.Table,
+    objects: pa.Table | None = None,
+    offsets: npt.NDArray[np.int64] | None = None,
+    *,
+    durable: bool = True,
+) -> KeyedStats:
     """Write a new keyed file; rows are sorted by key, rows of one key stay in the given order.
 
     Keys and ``offsets`` are those of :class:`KeyedTable`.

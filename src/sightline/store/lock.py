@@ -70,9 +70,11 @@ class PipelineLock:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(fd)
-            raise StoreBusy(f"another pipeline writes this store: {self.holder()}",
-                            value=str(self.path.parent),
-                            hint="stop it first; searching and subscribing need no lock") from None
+            raise StoreBusy(
+                f"another pipeline writes this store: {self.holder()}",
+                value=str(self.path.parent),
+                hint="stop it first; searching and subscribing need no lock",
+            ) from None
         except BaseException:
             os.close(fd)
             raise

@@ -65,8 +65,7 @@ class LocalLogStore:
             found = os.listdir(self.folder)
         except FileNotFoundError:
             return []
-        return sorted(name for name in found
-                      if not name.startswith(TEMPORARY) and (after is None or name > after))
+        return sorted(name for name in found if not name.startswith(TEMPORARY) and (after is None or name > after))
 
 
 class MemoryLogStore:
@@ -105,8 +104,12 @@ def local_path(url: str | Path) -> Path:
     if parsed.scheme == "file" and parsed.netloc in ("", "localhost"):
         return Path(parsed.path).absolute()
     if "://" in url:
-        raise BadConfig("a store cannot be kept there", value=url, allowed="a local path or file:///path",
-                        hint="use a folder that all workers mount")
+        raise BadConfig(
+            "a store cannot be kept there",
+            value=url,
+            allowed="a local path or file:///path",
+            hint="use a folder that all workers mount",
+        )
     return Path(url).absolute()
 
 

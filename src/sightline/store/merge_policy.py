@@ -67,8 +67,7 @@ def pick(sizes: Sequence[int], unit: int = 1, max_rows: int = MAX_ROWS) -> list[
     return [(start, stop) for start, stop, _ in stack if stop - start > 1]
 
 
-def pick_merge(entries: Iterable[FileEntry], unit: int = 1,
-               max_rows: int = MAX_ROWS) -> list[list[FileEntry]]:
+def pick_merge(entries: Iterable[FileEntry], unit: int = 1, max_rows: int = MAX_ROWS) -> list[list[FileEntry]]:
     """Groups of files to merge now: per kind and stack, neighbours by version, oldest first."""
     stacks: dict[tuple[str, str], list[FileEntry]] = {}
     for entry in entries:

@@ -47,5 +47,8 @@ class NumberedLog:
         later = [number for name in names if (number := entry_number(name)) is not None]
         # A concurrent writer may have added last + 1 (and more) since; only a gap is an error.
         if later and later[0] != last + 1:
-            raise CorruptFile(f"log entry {last + 1} is missing although entry {later[0]} exists",
-                              value=entry_name(last + 1), hint="restore this file from a copy")
+            raise CorruptFile(
+                f"log entry {last + 1} is missing although entry {later[0]} exists",
+                value=entry_name(last + 1),
+                hint="restore this file from a copy",
+            )

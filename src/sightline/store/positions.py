@@ -116,9 +116,7 @@ def advanced(before: Position | None, entry: dict[str, Any]) -> Position:
             files[name] = said["file"]
         else:
             logs[name] = text
-    return Position(
-        entry["run"], said["name"], batch, int(entry["version"]), said.get("source"), offsets, logs, files
-    )
+    return Position(entry["run"], said["name"], batch, int(entry["version"]), said.get("source"), offsets, logs, files)
 
 
 def write_logs(path: Path, logs: Mapping[str, str], *, durable: bool) -> int:
@@ -135,4 +133,3 @@ def logs_of(position: Position, data: Path) -> dict[str, str]:
         named = [name for name, holder in position.files.items() if holder == file]
         texts |= {name: bytes(opened.buffer(name)).decode("utf-8", "surrogateescape") for name in named}
     return texts
-

@@ -34,8 +34,11 @@ def unseal(data: bytes, name: str) -> dict[str, Any]:
             raise ValueError("checksum")
         body: dict[str, Any] = json.loads(data[:at] + b"}")
     except ValueError as error:
-        raise CorruptFile("damaged file (checksum or JSON does not fit)", value=name,
-                          hint="restore this file from a copy; other files stay readable") from error
+        raise CorruptFile(
+            "damaged file (checksum or JSON does not fit)",
+            value=name,
+            hint="restore this file from a copy; other files stay readable",
+        ) from error
     return body
 
 

@@ -55,8 +55,10 @@ def cut(ts_us: Int64s, slice_us: int, min_rows: int) -> list[Cut]:
         else:
             groups.append([at, at, count])
     ends = np.append(starts, len(order))
-    return [Cut(int(distinct[first]), int(distinct[last]) + 1, np.sort(order[ends[first] : ends[last + 1]]))
-            for first, last, _ in groups]
+    return [
+        Cut(int(distinct[first]), int(distinct[last]) + 1, np.sort(order[ends[first] : ends[last + 1]]))
+        for first, last, _ in groups
+    ]
 
 
 def stack_of(owner: str | int, lo: int, hi: int) -> str:

@@ -79,9 +79,15 @@ class Snapshot:
     def to_dict(self) -> dict[str, Any]:
         """JSON form, for checkpoints."""
         return {
-            "version": self.version, "high": self.high_us, "low": self.low_us, "control": self.control,
+            "version": self.version,
+            "high": self.high_us,
+            "low": self.low_us,
+            "control": self.control,
             "marks": self.marks,
-            "epochs": self.epochs, "runs": self.runs, "gone": self.gone, "counters": self.counters,
+            "epochs": self.epochs,
+            "runs": self.runs,
+            "gone": self.gone,
+            "counters": self.counters,
             "schema": self.schema,
             "positions": [position.to_dict() for position in self.positions.values()],
             "files": [entry.to_dict() for group in self.files.values() for entry in group.values()],
@@ -126,8 +132,20 @@ class SnapshotBuilder:
         """The present state; stays as it is whatever is applied later."""
         self._shared = self._gone_shared = True
         self._owned.clear()
-        return Snapshot(self.version, self._high, self._low, self._control, self._marks, self._epochs, self._runs,
-                        self._positions, self._files, self._gone, self._counters, self._schema)
+        return Snapshot(
+            self.version,
+            self._high,
+            self._low,
+            self._control,
+            self._marks,
+            self._epochs,
+            self._runs,
+            self._positions,
+            self._files,
+            self._gone,
+            self._counters,
+            self._schema,
+        )
 
     def check(self, entry: dict[str, Any]) -> None:
         """``ValueError`` when an entry does not fit the state; called before it is written for good."""
@@ -146,8 +164,9 @@ class SnapshotBuilder:
         """Add one log entry, which must be the next version."""
         version, op = int(entry["version"]), entry["op"]
         if op not in OPS:
-            raise IncompatibleStore("log entry of an unknown kind", value=op, allowed=", ".join(OPS),
-                                    hint="upgrade sightline")
+            raise IncompatibleStore(
+                "log entry of an unknown kind", value=op, allowed=", ".join(OPS), hint="upgrade sightline"
+            )
         self._own()
         if self._gone_shared and (entry.get("remove") or entry.get("removed")):
             self._gone, self._gone_shared = dict(self._gone), False

@@ -79,8 +79,12 @@ class Store:
         try:
             data = (path / IDENTITY).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
-            raise NotAStore("no store there", value=str(path), allowed="a folder made by sightline",
-                            hint="check the path; a store is made where nothing is yet") from None
+            raise NotAStore(
+                "no store there",
+                value=str(path),
+                allowed="a folder made by sightline",
+                hint="check the path; a store is made where nothing is yet",
+            ) from None
         body = _identity(path / IDENTITY, data)
         return cls(path, StoreConfig.from_dict(body["config"]), durable=durable)
 
@@ -111,8 +115,11 @@ class Store:
                 missing = error
                 if self.commits.refresh().version == snapshot.version:
                     break
-        raise CorruptFile("a file the log names is missing", value=str(missing.filename),
-                          hint="restore this file from a copy; other files stay readable") from missing
+        raise CorruptFile(
+            "a file the log names is missing",
+            value=str(missing.filename),
+            hint="restore this file from a copy; other files stay readable",
+        ) from missing
 
     def _check_and_sync(self, entry: dict[str, Any]) -> None:
         """Before a commit: its new files are here as they were written, and their names durable, a sync per folder."""
@@ -123,9 +130,12 @@ class Store:
             except FileNotFoundError:
                 found = "is missing"
             if found != f"has {item['bytes']} bytes":
-                raise StoreNotShared(f"a file to be committed {found} here", value=str(path),
-                                     allowed=f"the {item['bytes']} bytes that were written",
-                                     hint="all hosts must see one folder under the store's path; nothing was committed")
+                raise StoreNotShared(
+                    f"a file to be committed {found} here",
+                    value=str(path),
+                    allowed=f"the {item['bytes']} bytes that were written",
+                    hint="all hosts must see one folder under the store's path; nothing was committed",
+                )
         if self.durable:
             folders = {os.path.dirname(item["name"]) for item in entry.get("add", ())}
             with full_disk_named(self.path):
@@ -142,9 +152,12 @@ def _refuse_foreign(path: Path) -> None:
     for child in path.iterdir():
         ours = child.name in (LOG, CONTROL, PLANS, DATA) and child.is_dir() and not any(child.iterdir())
         if not ours:
-            raise NotAStore("the folder holds something else", value=str(path),
-                            allowed="a store, or a new or empty folder",
-                            hint=f"it has {child.name!r}; name another folder")
+            raise NotAStore(
+                "the folder holds something else",
+                value=str(path),
+                allowed="a store, or a new or empty folder",
+                hint=f"it has {child.name!r}; name another folder",
+            )
 
 
 def _identity(path: Path, data: bytes) -> dict[str, Any]:
@@ -158,6 +171,10 @@ def _identity(path: Path, data: bytes) -> dict[str, Any]:
             raise NotAStore("store.json is not ours", value=str(path.parent), hint="name another folder")
         raise CorruptFile("damaged store.json", value=str(path), hint="restore this file from a copy")
     if not isinstance(loose.get("format"), int) or loose["format"] > FORMAT:
-        raise IncompatibleStore(f"store of the newer format {loose.get('format')}", value=str(path.parent),
-                                allowed=f"up to {FORMAT}", hint="upgrade sightline")
+        raise IncompatibleStore(
+            f"store of the newer format {loose.get('format')}",
+            value=str(path.parent),
+            allowed=f"up to {FORMAT}",
+            hint="upgrade sightline",
+        )
     return unseal(data, str(path))

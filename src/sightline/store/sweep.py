@@ -15,8 +15,14 @@ from sightline.store.store import CONTROL, DATA, LOG, PLANS, Store
 GRACE_S = 3600.0
 
 
-def sweep(store: Store, grace_s: float = GRACE_S, now: float | None = None, *,
-          keep: Iterable[str] = (), done: Iterable[str] = ()) -> list[str]:
+def sweep(
+    store: Store,
+    grace_s: float = GRACE_S,
+    now: float | None = None,
+    *,
+    keep: Iterable[str] = (),
+    done: Iterable[str] = (),
+) -> list[str]:
     """Remove data files that no log names, and merged-away ones, and return their names.
 
     A file goes only when all of these hold: its name is of the form we make; it is older than `grace_s` (a

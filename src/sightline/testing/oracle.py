@@ -71,9 +71,7 @@ def last_keys(row: Row) -> tuple[bytes, float, float, bytes]:
     return row["id"].encode(), row["lon"], row["lat"], row["text"].encode()
 
 
-def range_query(
-    rows: Iterable[Row], keywords: Keywords, region: dict[str, Any], planar: bool = False
-) -> list[Row]:
+def range_query(rows: Iterable[Row], keywords: Keywords, region: dict[str, Any], planar: bool = False) -> list[Row]:
     """SRQ: all rows that satisfy keywords and region, newest first."""
     found = [r for r in rows if matches(keywords, terms_of(r)) and inside(region, r["lon"], r["lat"], planar)]
     return sorted(found, key=lambda r: (-r["ts_us"], *last_keys(r)))
@@ -94,9 +92,7 @@ def top_terms(term_sets: Iterable[set[str]], k: int) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0].encode()))[:k]
 
 
-def top_terms_query(
-    rows: Iterable[Row], region: dict[str, Any], k: int, planar: bool = False
-) -> list[tuple[str, int]]:
+def top_terms_query(rows: Iterable[Row], region: dict[str, Any], k: int, planar: bool = False) -> list[tuple[str, int]]:
     """STQ: the k terms contained in most rows of the region."""
     return top_terms((terms_of(r) for r in rows if inside(region, r["lon"], r["lat"], planar)), k)
 

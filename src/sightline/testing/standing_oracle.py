@@ -196,9 +196,7 @@ class StandingOracle(Oracle):
             kept = {arrival for _, _, arrival, _ in other}
             for rank, (distance, _, arrival, row) in enumerate(ranked, start=1):
                 if arrival not in kept:
-                    out.nearest_events.append(
-                        NearestEvent(out.batch, subscription.id, event, rank, distance, row)
-                    )
+                    out.nearest_events.append(NearestEvent(out.batch, subscription.id, event, rank, distance, row))
 
     def _window_ends(self, subscription: _Subscription, ts: int) -> list[int]:
         """Ends t_i of the windows with t_i - T < ts <= t_i."""
@@ -240,5 +238,3 @@ class StandingOracle(Oracle):
         if self.high_us - self.lateness_us >= subscription.end_us:
             subscription.closed = True
             out.expired.append(subscription.id)
-
-

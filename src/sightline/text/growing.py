@@ -16,8 +16,13 @@ class GrowingDictionary:
 
     def __init__(self, start: TermDictionary) -> None:
         terms = len(start)
-        self._sink = TermSink(start.hashes.copy(), start.offsets.copy(), start.data.copy(), start.slots.copy(),
-                              np.array([terms], np.int64))
+        self._sink = TermSink(
+            start.hashes.copy(),
+            start.offsets.copy(),
+            start.data.copy(),
+            start.slots.copy(),
+            np.array([terms], np.int64),
+        )
 
     def __len__(self) -> int:
         return int(self._sink.size[0])
@@ -32,8 +37,9 @@ class GrowingDictionary:
     def dictionary(self) -> TermDictionary:
         """The terms so far, over this object's own arrays: good until the next :meth:`intern`."""
         terms, sink = len(self), self._sink
-        return TermDictionary(sink.hashes[:terms], sink.offsets[: terms + 1], sink.data[: sink.offsets[terms]],
-                              sink.slots)
+        return TermDictionary(
+            sink.hashes[:terms], sink.offsets[: terms + 1], sink.data[: sink.offsets[terms]], sink.slots
+        )
 
     def _reserve(self, terms: int, data: int) -> None:
         sink, used = self._sink, len(self)

@@ -29,8 +29,14 @@ class ScanObjects:
     @classmethod
     def build(cls, objects: ObjectColumns, bounds: tuple[float, float, float, float]) -> tuple[I64, dict[str, Any]]:
         """Rows stay where they are."""
-        arrays = {"lon": objects.lon, "lat": objects.lat, "ts": objects.ts, "offsets": objects.terms.offsets,
-                  "ids": objects.terms.ids, "terms": np.array([len(objects.terms.dictionary)])}
+        arrays = {
+            "lon": objects.lon,
+            "lat": objects.lat,
+            "ts": objects.ts,
+            "offsets": objects.terms.offsets,
+            "ids": objects.terms.ids,
+            "terms": np.array([len(objects.terms.dictionary)]),
+        }
         return np.arange(len(objects), dtype=np.int64), arrays
 
     @classmethod
@@ -61,8 +67,9 @@ class ScanObjects:
             worded |= hit
         return np.flatnonzero(placed & worded & (self.ts >= lo_us) & (self.ts <= hi_us))
 
-    def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
-                space: Space) -> tuple[I64, I64]:
+    def nearest(
+        self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int, space: Space
+    ) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance."""
         everywhere = np.array([[-np.inf, -np.inf, np.inf, np.inf]])
         rows = self.range(conjuncts, everywhere, lo_us, hi_us)

@@ -56,8 +56,9 @@ class ArraySource(Protocol):
         ...
 
 
-def build_segment(objects: ObjectColumns, columns: pa.Table, index: str = DEFAULT_OBJECTS,
-                  bounds: Bounds = GEOGRAPHIC_BOUNDS) -> SegmentData:
+def build_segment(
+    objects: ObjectColumns, columns: pa.Table, index: str = DEFAULT_OBJECTS, bounds: Bounds = GEOGRAPHIC_BOUNDS
+) -> SegmentData:
     """Index objects and put their rows in the index's order.
 
     Parameters
@@ -77,19 +78,29 @@ def build_segment(objects: ObjectColumns, columns: pa.Table, index: str = DEFAUL
     order, arrays = object_index(index).build(objects, bounds)
     terms = objects.terms
     counts = np.empty(terms.counts.size, np.uint16)
-    _kernels.gather_counts(frozen(order, np.int64), frozen(terms.offsets, np.int64), frozen(terms.counts, np.uint16),
-                           counts)
+    _kernels.gather_counts(
+        frozen(order, np.int64), frozen(terms.offsets, np.int64), frozen(terms.counts, np.uint16), counts
+    )
     kept = columns.drop_columns([c for c, t in _STORED_ONCE.items() if columns.schema.field(c).type == t])
     content: dict[str, npt.NDArray[Any] | ipc.Pieces] = {
-        **arrays, "counts": narrowed(counts), "words": narrowed(terms.words[order]),
+        **arrays,
+        "counts": narrowed(counts),
+        "words": narrowed(terms.words[order]),
         **terms.dictionary.to_arrays("term_"),
         "columns": ipc.file(kept.combine_chunks().take(column_of(order))),
     }
     meta = {
-        "rows": n, "index": index, "columns": columns.column_names,
-        "bbox": [float(objects.lon.min()), float(objects.lat.min()), float(objects.lon.max()),
-                 float(objects.lat.max())],
-        "ts": [int(objects.ts.min()), int(objects.ts.max())], "bounds": [float(b) for b in bounds],
+        "rows": n,
+        "index": index,
+        "columns": columns.column_names,
+        "bbox": [
+            float(objects.lon.min()),
+            float(objects.lat.min()),
+            float(objects.lon.max()),
+            float(objects.lat.max()),
+        ],
+        "ts": [int(objects.ts.min()), int(objects.ts.max())],
+        "bounds": [float(b) for b in bounds],
     }
     return SegmentData(content, meta)
 
@@ -97,8 +108,9 @@ def build_segment(objects: ObjectColumns, columns: pa.Table, index: str = DEFAUL
 class Segment:
     """Frozen reader; arrays are fetched when first needed."""
 
-    def __init__(self, arrays: Callable[[str], npt.NDArray[Any]], blob: Callable[[str], pa.Buffer],
-                 meta: Mapping[str, Any]) -> None:
+    def __init__(
+        self, arrays: Callable[[str], npt.NDArray[Any]], blob: Callable[[str], pa.Buffer], meta: Mapping[str, Any]
+    ) -> None:
         self._array, self._blob, self.meta = arrays, blob, meta
 
     @classmethod
@@ -109,6 +121,7 @@ class Segment:
     @classmethod
     def from_data(cls, data: SegmentData) -> Self:
         """Segment over arrays in memory."""
+
         def blob(name: str) -> pa.Buffer:
             content = data.arrays[name]
             assert isinstance(content, ipc.Pieces), f"{name} is an array"
@@ -194,8 +207,10 @@ def merge_segments(segments: Sequence[Segment], index: str | None = None) -> Seg
     """Exact union of at least one segment; columns that one lacks are null there."""
     parts = [segment.objects() for segment in segments]
     objects = ObjectColumns(
-        np.concatenate([p.lon for p in parts]), np.concatenate([p.lat for p in parts]),
-        np.concatenate([p.ts for p in parts]), TermBatch.concat([p.terms for p in parts]),
+        np.concatenate([p.lon for p in parts]),
+        np.concatenate([p.lat for p in parts]),
+        np.concatenate([p.ts for p in parts]),
+        TermBatch.concat([p.terms for p in parts]),
     )
     columns = pa.concat_tables([segment.table for segment in segments], promote_options="default")
     return build_segment(objects, columns, index or segments[-1].meta["index"], segments[0].bounds)

@@ -95,8 +95,7 @@ def quantise_boxes(box: F64, grid: F64, out: I32) -> None:
 
 
 @kernel
-def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, exact: Exact,
-             scratch: Scratch) -> int:
+def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, exact: Exact, scratch: Scratch) -> int:
     """Row of the query that object ``i`` matches and has not matched before, or -1.
 
     The caller has found the inlined terms present and the point inside the quantised box; ``tie``: on its edge.
@@ -109,8 +108,12 @@ def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, 
         # Any piece will do: they are one region, and the query is reported once.
         inside = False
         for p in range(lo, hi):
-            inside |= ((exact.box[p, 0] <= lon) & (lon <= exact.box[p, 2])
-                       & (exact.box[p, 1] <= lat) & (lat <= exact.box[p, 3]))
+            inside |= (
+                (exact.box[p, 0] <= lon)
+                & (lon <= exact.box[p, 2])
+                & (exact.box[p, 1] <= lat)
+                & (lat <= exact.box[p, 3])
+            )
         if not inside:
             return -1
     wildcard = scratch.present.shape[0] - 1

@@ -23,8 +23,11 @@ Run = Callable[[int, int, I32, I32], tuple[int, int, int]]
 def object_batch(objects: ObjectColumns, dictionary: TermDictionary) -> Batch:
     """The objects as kernels take them; terms are compared with the index's once per distinct term."""
     return Batch(
-        frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), frozen(objects.terms.offsets, np.int64),
-        frozen(objects.terms.ids, np.int32), frozen(dictionary.lookup(objects.terms.dictionary), np.int32),
+        frozen(objects.lon, np.float64),
+        frozen(objects.lat, np.float64),
+        frozen(objects.terms.offsets, np.int64),
+        frozen(objects.terms.ids, np.int32),
+        frozen(dictionary.lookup(objects.terms.dictionary), np.int32),
     )
 
 
@@ -48,8 +51,9 @@ def collect_pairs(run: Run, rows: int, room: int) -> MatchPairs:
     return MatchPairs(out[0][:n], out[1][:n], looked)
 
 
-def exact_regions(regions: RegionTable, space: Space, objects: ObjectColumns, rows: I32, queries: I32,
-                  table_rows: I32 | None = None) -> tuple[I32, I32]:
+def exact_regions(
+    regions: RegionTable, space: Space, objects: ObjectColumns, rows: I32, queries: I32, table_rows: I32 | None = None
+) -> tuple[I32, I32]:
     """The pairs inside circles and polygons, of which a kernel knows the boxes only; boxes are exact already.
 
     ``table_rows`` gives the row in ``regions`` of every query, -1 for boxes that it leaves out; default: the same row.
@@ -59,6 +63,7 @@ def exact_regions(regions: RegionTable, space: Space, objects: ObjectColumns, ro
     shaped[shaped] = regions.kind[which[shaped]] != 0
     doubtful = np.flatnonzero(shaped)
     keep = np.ones(rows.size, np.bool_)
-    keep[doubtful] = inside_pairs(regions, space, which[doubtful], objects.lon[rows[doubtful]],
-                                  objects.lat[rows[doubtful]])
+    keep[doubtful] = inside_pairs(
+        regions, space, which[doubtful], objects.lon[rows[doubtful]], objects.lat[rows[doubtful]]
+    )
     return rows[keep], queries[keep]

@@ -31,9 +31,21 @@ __all__ = ["KIND_NEAREST", "KIND_RANGE", "KIND_TOP_TERMS", "QueryBlock"]
 
 #: dtypes of the plain array fields; everything else of a block has its own persistence.
 _DTYPES: dict[str, type[np.generic]] = {
-    "num": np.int64, "kind": np.uint8, "start": np.int64, "end": np.int64, "piece_query": np.int32,
-    "piece_box": np.float64, "at": np.float64, "k": np.int32, "window": np.int64, "every": np.int64,
-    "anchor": np.int64, "conj_query": np.int32, "pos_offsets": np.int64, "pos": np.int32, "neg_offsets": np.int64,
+    "num": np.int64,
+    "kind": np.uint8,
+    "start": np.int64,
+    "end": np.int64,
+    "piece_query": np.int32,
+    "piece_box": np.float64,
+    "at": np.float64,
+    "k": np.int32,
+    "window": np.int64,
+    "every": np.int64,
+    "anchor": np.int64,
+    "conj_query": np.int32,
+    "pos_offsets": np.int64,
+    "pos": np.int32,
+    "neg_offsets": np.int64,
     "neg": np.int32,
 }
 
@@ -80,18 +92,33 @@ class QueryBlock:
     @property
     def keywords(self) -> KeywordTable:
         """The keyword columns."""
-        return KeywordTable(len(self), self.conj_query, self.pos_offsets, self.pos, self.neg_offsets, self.neg,
-                            self.dictionary)
+        return KeywordTable(
+            len(self), self.conj_query, self.pos_offsets, self.pos, self.neg_offsets, self.neg, self.dictionary
+        )
 
     @classmethod
-    def from_queries(cls, queries: Sequence[Query], ids: Sequence[str], nums: npt.ArrayLike, starts: npt.ArrayLike,
-                     ends: npt.ArrayLike, config: StoreConfig) -> QueryBlock:
+    def from_queries(
+        cls,
+        queries: Sequence[Query],
+        ids: Sequence[str],
+        nums: npt.ArrayLike,
+        starts: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        config: StoreConfig,
+    ) -> QueryBlock:
         """Compile query objects; lifetimes are ``[start, end)`` in microseconds."""
         return cls._assemble(read_queries(queries, config), pa.array(ids, pa.string()), nums, starts, ends, config)
 
     @classmethod
-    def from_table(cls, table: pa.Table, nums: npt.ArrayLike, starts: npt.ArrayLike, ends: npt.ArrayLike,
-                   config: StoreConfig, ids: Sequence[str] | pa.StringArray | None = None) -> QueryBlock:
+    def from_table(
+        cls,
+        table: pa.Table,
+        nums: npt.ArrayLike,
+        starts: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        config: StoreConfig,
+        ids: Sequence[str] | pa.StringArray | None = None,
+    ) -> QueryBlock:
         """Compile the bulk form of :mod:`~sightline.index.standing.bulk`, column by column.
 
         ``ids`` default to the column ``id``, or to the subscription numbers as text.
@@ -104,11 +131,19 @@ class QueryBlock:
         return cls._assemble(read_table(table, config), names, nums, starts, ends, config)
 
     @classmethod
-    def _assemble(cls, columns: QueryColumns, ids: pa.StringArray, nums: npt.ArrayLike, starts: npt.ArrayLike,
-                  ends: npt.ArrayLike, config: StoreConfig) -> QueryBlock:
+    def _assemble(
+        cls,
+        columns: QueryColumns,
+        ids: pa.StringArray,
+        nums: npt.ArrayLike,
+        starts: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        config: StoreConfig,
+    ) -> QueryBlock:
         n = len(columns.kind)
-        num, start, end = (np.ascontiguousarray(np.broadcast_to(np.asarray(v, np.int64), n))
-                           for v in (nums, starts, ends))
+        num, start, end = (
+            np.ascontiguousarray(np.broadcast_to(np.asarray(v, np.int64), n)) for v in (nums, starts, ends)
+        )
         if ids.null_count:
             raise BadQuery("a query has no id", value=f"row {ids.is_null().index(True).as_py()}", allowed="text")
         if len(ids) != n:
@@ -116,10 +151,25 @@ class QueryBlock:
         piece_query, piece_box = table_pieces(columns.regions, config.space)
         words = columns.keywords
         return cls(
-            num=num, kind=columns.kind, start=start, end=end, regions=columns.regions, piece_query=piece_query,
-            piece_box=piece_box, at=columns.at, k=columns.k, window=columns.window, every=columns.every,
-            anchor=np.where(start == MIN_US, 0, start), conj_query=words.conj_query, pos_offsets=words.pos_offsets,
-            pos=words.pos, neg_offsets=words.neg_offsets, neg=words.neg, dictionary=words.dictionary, ids=ids,
+            num=num,
+            kind=columns.kind,
+            start=start,
+            end=end,
+            regions=columns.regions,
+            piece_query=piece_query,
+            piece_box=piece_box,
+            at=columns.at,
+            k=columns.k,
+            window=columns.window,
+            every=columns.every,
+            anchor=np.where(start == MIN_US, 0, start),
+            conj_query=words.conj_query,
+            pos_offsets=words.pos_offsets,
+            pos=words.pos,
+            neg_offsets=words.neg_offsets,
+            neg=words.neg,
+            dictionary=words.dictionary,
+            ids=ids,
             queries=columns.queries,
         )
 
@@ -128,13 +178,22 @@ class QueryBlock:
         index = np.asarray(rows, np.int64)
         piece_offsets, pieces = spread_rows(offsets_of(self.piece_query, len(self)), index)
         words = self.keywords.take(index)
-        picked = {name: getattr(self, name)[index]
-                  for name in ("num", "kind", "start", "end", "at", "k", "window", "every", "anchor")}
+        picked = {
+            name: getattr(self, name)[index]
+            for name in ("num", "kind", "start", "end", "at", "k", "window", "every", "anchor")
+        }
         return QueryBlock(
-            **picked, regions=self.regions.take(index), piece_box=self.piece_box[pieces],
+            **picked,
+            regions=self.regions.take(index),
+            piece_box=self.piece_box[pieces],
             piece_query=np.repeat(np.arange(len(index), dtype=np.int32), np.diff(piece_offsets)),
-            conj_query=words.conj_query, pos_offsets=words.pos_offsets, pos=words.pos, neg_offsets=words.neg_offsets,
-            neg=words.neg, dictionary=words.dictionary, ids=self.ids.take(pa.array(index)),
+            conj_query=words.conj_query,
+            pos_offsets=words.pos_offsets,
+            pos=words.pos,
+            neg_offsets=words.neg_offsets,
+            neg=words.neg,
+            dictionary=words.dictionary,
+            ids=self.ids.take(pa.array(index)),
             queries=self.queries.take(pa.array(index)),
         )
 
@@ -145,13 +204,21 @@ class QueryBlock:
             return blocks[0]
         first = np.cumsum([0] + [len(b) for b in blocks])
         words = KeywordTable.concat([b.keywords for b in blocks])
-        joined = {name: np.concatenate([getattr(b, name) for b in blocks])
-                  for name in ("num", "kind", "start", "end", "piece_box", "at", "k", "window", "every", "anchor")}
+        joined = {
+            name: np.concatenate([getattr(b, name) for b in blocks])
+            for name in ("num", "kind", "start", "end", "piece_box", "at", "k", "window", "every", "anchor")
+        }
         return QueryBlock(
-            **joined, regions=RegionTable.concat([b.regions for b in blocks]),
+            **joined,
+            regions=RegionTable.concat([b.regions for b in blocks]),
             piece_query=np.concatenate([b.piece_query + np.int32(f) for b, f in zip(blocks, first, strict=False)]),
-            conj_query=words.conj_query, pos_offsets=words.pos_offsets, pos=words.pos, neg_offsets=words.neg_offsets,
-            neg=words.neg, dictionary=words.dictionary, ids=pa.concat_arrays([b.ids for b in blocks]),
+            conj_query=words.conj_query,
+            pos_offsets=words.pos_offsets,
+            pos=words.pos,
+            neg_offsets=words.neg_offsets,
+            neg=words.neg,
+            dictionary=words.dictionary,
+            ids=pa.concat_arrays([b.ids for b in blocks]),
             queries=pa.concat_arrays([b.queries for b in blocks]),
         )
 
@@ -168,10 +235,16 @@ class QueryBlock:
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> QueryBlock:
         """Inverse of :meth:`to_arrays`; nothing is copied."""
         plain: dict[str, Any] = {name: frozen(arrays[f"{prefix}{name}"], dtype) for name, dtype in _DTYPES.items()}
-        strings = {name: _strings(arrays[f"{prefix}{name}_offsets"], arrays[f"{prefix}{name}_data"])
-                   for name in ("ids", "queries")}
-        return cls(**plain, **strings, regions=RegionTable.from_arrays(arrays, f"{prefix}region_"),
-                   dictionary=TermDictionary.from_arrays(arrays, f"{prefix}term_"))
+        strings = {
+            name: _strings(arrays[f"{prefix}{name}_offsets"], arrays[f"{prefix}{name}_data"])
+            for name in ("ids", "queries")
+        }
+        return cls(
+            **plain,
+            **strings,
+            regions=RegionTable.from_arrays(arrays, f"{prefix}region_"),
+            dictionary=TermDictionary.from_arrays(arrays, f"{prefix}term_"),
+        )
 
 
 def _flat_strings(column: pa.StringArray) -> tuple[I32, U8]:

@@ -72,8 +72,16 @@ def read_queries(queries: Sequence[Query], config: StoreConfig) -> QueryColumns:
         if isinstance(query, TopTermsQuery):
             k[i], window[i], every[i] = query.k, duration_us(query.window or ""), duration_us(query.every or "")
     texts = [json.dumps(query.to_dict(), ensure_ascii=False, separators=(",", ":")) for query in queries]
-    return QueryColumns(kind, RegionTable.from_regions(regions), at, k, window, every, compile_dnfs(dnfs, config),
-                        pa.array(texts, pa.string()))
+    return QueryColumns(
+        kind,
+        RegionTable.from_regions(regions),
+        at,
+        k,
+        window,
+        every,
+        compile_dnfs(dnfs, config),
+        pa.array(texts, pa.string()),
+    )
 
 
 def read_table(table: pa.Table, config: StoreConfig) -> QueryColumns:
@@ -106,8 +114,16 @@ def read_table(table: pa.Table, config: StoreConfig) -> QueryColumns:
     words, column = _keywords(table, kind, config)
     texts = query_texts(kind, column, regions, at, k, window, every, planar)
     used = kind == KIND_TOP_TERMS
-    return QueryColumns(kind, regions, at, np.where(kind == KIND_RANGE, 0, k).astype(np.int32),
-                        np.where(used, window, 0), np.where(used, every, 0), words, texts)
+    return QueryColumns(
+        kind,
+        regions,
+        at,
+        np.where(kind == KIND_RANGE, 0, k).astype(np.int32),
+        np.where(used, window, 0),
+        np.where(used, every, 0),
+        words,
+        texts,
+    )
 
 
 def _keywords(table: pa.Table, kind: U8, config: StoreConfig) -> tuple[KeywordTable, pa.Array]:
@@ -210,8 +226,9 @@ def _check(values: F64, rows: Flag, planar: bool, make: Callable[[Any], object])
         try:  # not every suspicious row is wrong
             make([float(v) for v in values[i]])
         except BadQuery as error:
-            raise BadQuery(f"query in row {i}: {error.what}", value=error.value, allowed=error.allowed,
-                           hint=error.hint) from error
+            raise BadQuery(
+                f"query in row {i}: {error.what}", value=error.value, allowed=error.allowed, hint=error.hint
+            ) from error
 
 
 def _refuse(bad: npt.NDArray[Any], table: pa.Table, what: str, allowed: str | None = None) -> None:

@@ -17,18 +17,43 @@ from sightline.model.durations import format_duration
 __all__ = ["query_texts"]
 
 
-def query_texts(kind: U8, keywords: pa.Array, regions: RegionTable, at: F64, k: I64, window: I64, every: I64,
-                planar: bool) -> pa.StringArray:
+def query_texts(
+    kind: U8, keywords: pa.Array, regions: RegionTable, at: F64, k: I64, window: I64, every: I64, planar: bool
+) -> pa.StringArray:
     """One JSON text per query; 200,000 take 0.15 s instead of 2 s through objects and ``json``."""
     words = _keyword_texts(keywords)
     tail = ',"planar":true' if planar else ""
     region = _region_texts(regions, tail)
     parts: list[tuple[int, list[Any]]] = [
         (KIND_RANGE, ['{"kind":"range","keywords":', words, ',"region":', region, "}"]),
-        (KIND_NEAREST, ['{"kind":"nearest","keywords":', words, ',"at":[', _numbers(at[:, 0]), ",", _numbers(at[:, 1]),
-                        '],"k":', pa.array(k).cast(pa.string()), tail + "}"]),
-        (KIND_TOP_TERMS, ['{"kind":"top_terms","region":', region, ',"k":', pa.array(k).cast(pa.string()),
-                          ',"window":"', _durations(window), '","every":"', _durations(every), '"}']),
+        (
+            KIND_NEAREST,
+            [
+                '{"kind":"nearest","keywords":',
+                words,
+                ',"at":[',
+                _numbers(at[:, 0]),
+                ",",
+                _numbers(at[:, 1]),
+                '],"k":',
+                pa.array(k).cast(pa.string()),
+                tail + "}",
+            ],
+        ),
+        (
+            KIND_TOP_TERMS,
+            [
+                '{"kind":"top_terms","region":',
+                region,
+                ',"k":',
+                pa.array(k).cast(pa.string()),
+                ',"window":"',
+                _durations(window),
+                '","every":"',
+                _durations(every),
+                '"}',
+            ],
+        ),
     ]
     present = [(number, items) for number, items in parts if (kind == number).any()]
     if not present:

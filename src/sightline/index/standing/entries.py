@@ -66,8 +66,13 @@ class Checks:
         kept = pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg]
         first = offsets_of(block.piece_query, len(block)) if len(block.piece_query) != len(block) else ()
         shaped = np.flatnonzero(block.regions.kind != 0)
-        return cls(_exact(block.piece_box, first, kept), frozen(shaped, np.int32), block.regions.take(shaped),
-                   block.dictionary, space)
+        return cls(
+            _exact(block.piece_box, first, kept),
+            frozen(shaped, np.int32),
+            block.regions.take(shaped),
+            block.dictionary,
+            space,
+        )
 
     @property
     def queries(self) -> int:
@@ -80,8 +85,9 @@ class Checks:
         rows[self.shaped] = np.arange(self.shaped.size, dtype=np.int32)
         return rows
 
-    def match(self, kernel: MatchKernel, index: Any, objects: ObjectColumns, alive: npt.ArrayLike | None,
-              room: int) -> MatchPairs:
+    def match(
+        self, kernel: MatchKernel, index: Any, objects: ObjectColumns, alive: npt.ArrayLike | None, room: int
+    ) -> MatchPairs:
         """All pairs that a kernel finds over its index, inside their regions."""
         batch, scratch = object_batch(objects, self.dictionary), self._scratch(alive)
 
@@ -104,15 +110,26 @@ class Checks:
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Flat arrays."""
-        return {"box": self.exact.box, "first_piece": self.exact.first, **self.exact.lists._asdict(),
-                "shaped": self.shaped, **self.regions.to_arrays("region_"), **self.dictionary.to_arrays("term_")}
+        return {
+            "box": self.exact.box,
+            "first_piece": self.exact.first,
+            **self.exact.lists._asdict(),
+            "shaped": self.shaped,
+            **self.regions.to_arrays("region_"),
+            **self.dictionary.to_arrays("term_"),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Checks:
         """Inverse of :meth:`to_arrays`; nothing is copied."""
         exact = _exact(arrays["box"], arrays["first_piece"], [arrays[name] for name in Conjuncts._fields])
-        return cls(exact, frozen(arrays["shaped"], np.int32), RegionTable.from_arrays(arrays, "region_"),
-                   TermDictionary.from_arrays(arrays, "term_"), space)
+        return cls(
+            exact,
+            frozen(arrays["shaped"], np.int32),
+            RegionTable.from_arrays(arrays, "region_"),
+            TermDictionary.from_arrays(arrays, "term_"),
+            space,
+        )
 
 
 def posted(block: QueryBlock, grid: F64, frequency: npt.ArrayLike | None) -> tuple[Posted, I64]:
@@ -133,8 +150,12 @@ def posted(block: QueryBlock, grid: F64, frequency: npt.ArrayLike | None) -> tup
     conj_query = np.where(several[block.conj_query], -1 - block.conj_query, block.conj_query)
     box = np.empty((len(block.piece_box), 4), np.int32)
     quantise_boxes(frozen(block.piece_box, np.float64), grid, box)
-    return Posted(frozen(conj_query, np.int32), frozen(table[:, :3], np.int32), frozen(piece_offsets, np.int64),
-                  frozen(box, np.int32)), verified
+    return Posted(
+        frozen(conj_query, np.int32),
+        frozen(table[:, :3], np.int32),
+        frozen(piece_offsets, np.int64),
+        frozen(box, np.int32),
+    ), verified
 
 
 def space_grid(bounds: tuple[float, float, float, float]) -> F64:

@@ -61,8 +61,15 @@ class KeywordTable:
         neg_offsets = _stack([t.neg_offsets for t in tables])
         pos = np.concatenate([remap[t.pos] for t, remap in zip(tables, remaps, strict=True)])
         neg = np.concatenate([remap[t.neg] for t, remap in zip(tables, remaps, strict=True)])
-        return KeywordTable(int(first[-1]), np.concatenate(conj_query), pos_offsets, _ascending(pos_offsets, pos),
-                            neg_offsets, _ascending(neg_offsets, neg), dictionary)
+        return KeywordTable(
+            int(first[-1]),
+            np.concatenate(conj_query),
+            pos_offsets,
+            _ascending(pos_offsets, pos),
+            neg_offsets,
+            _ascending(neg_offsets, neg),
+            dictionary,
+        )
 
 
 def spread_rows(offsets: I64, rows: npt.NDArray[Any]) -> tuple[I64, I64]:
@@ -114,8 +121,15 @@ def compile_lists(column: pa.ListArray, config: StoreConfig) -> KeywordTable:
     pairs = sorted_distinct(query * width + terms[items])
     pos_offsets = offsets_of(pairs // width, n)
     empty = np.zeros(n + 1, np.int64)
-    return KeywordTable(n, np.arange(n, dtype=np.int32), pos_offsets, (pairs % width).astype(np.int32), empty,
-                        np.empty(0, np.int32), dictionary)
+    return KeywordTable(
+        n,
+        np.arange(n, dtype=np.int32),
+        pos_offsets,
+        (pairs % width).astype(np.int32),
+        empty,
+        np.empty(0, np.int32),
+        dictionary,
+    )
 
 
 def _keyword_terms(keywords: pa.StringArray, config: StoreConfig) -> tuple[I64, I64, TermDictionary]:

@@ -87,8 +87,12 @@ class ScanNearest(_Scan):
             rows.append(np.full(int(near.sum()), i, np.int32))
             queries.append(found[near].astype(np.int32))
             distances.append(distance[near])
-        return NearestPairs(np.concatenate(rows), np.concatenate(queries), np.concatenate(distances),
-                            len(objects) * len(self._block.conj_query))
+        return NearestPairs(
+            np.concatenate(rows),
+            np.concatenate(queries),
+            np.concatenate(distances),
+            len(objects) * len(self._block.conj_query),
+        )
 
 
 def _list_sums(offsets: I64, flags: Flag) -> I64:

@@ -55,8 +55,9 @@ class Asked(NamedTuple):
 
 
 @kernel
-def invert_blocks(starts: I64, rows: I32, offsets: I64, firsts: I64,
-                  postings: npt.NDArray[Any]) -> tuple[I64, I32, I32]:
+def invert_blocks(
+    starts: I64, rows: I32, offsets: I64, firsts: I64, postings: npt.NDArray[Any]
+) -> tuple[I64, I32, I32]:
     """Lists of every block from the lists of the whole (``starts``, ``rows``): (lists, terms, ends).
 
     Terms are dealt out in their order, so every block gets its entries sorted.
@@ -64,7 +65,7 @@ def invert_blocks(starts: I64, rows: I32, offsets: I64, firsts: I64,
     blocks = firsts.shape[0] - 1
     block_of = np.empty(offsets.shape[0] - 1, np.int32)
     for b in range(blocks):
-        block_of[firsts[b]:firsts[b + 1]] = b
+        block_of[firsts[b] : firsts[b + 1]] = b
     lists = np.zeros(blocks + 1, np.int64)
     last = np.full(blocks, -1, np.int64)
     for t in range(starts.shape[0] - 1):
@@ -177,8 +178,9 @@ def shortest_list(index: BlockArrays, block: int, asked: Asked, c: int) -> tuple
 
 
 @kernel
-def block_rows(index: BlockArrays, block: int, asked: Asked, pieces: F64, lo: int, hi: int, out: I64,
-               n: int) -> tuple[I64, int, int]:
+def block_rows(
+    index: BlockArrays, block: int, asked: Asked, pieces: F64, lo: int, hi: int, out: I64, n: int
+) -> tuple[I64, int, int]:
     """Append the block's matching rows, each once, to ``out[:n]``: (out, or a larger copy; rows; looked at).
 
     A row that satisfies several conjuncts is taken by the first. Rows of one conjunct come ascending.
@@ -219,7 +221,7 @@ def may_hold(index: BlockArrays, node: int, lo: int, hi: int) -> bool:
 def meets(box: F64, pieces: F64) -> bool:
     """Whether a box has a point in common with any of the closed boxes."""
     for i in range(pieces.shape[0]):
-        if (box[0] <= pieces[i, 2] and box[2] >= pieces[i, 0] and box[1] <= pieces[i, 3] and box[3] >= pieces[i, 1]):
+        if box[0] <= pieces[i, 2] and box[2] >= pieces[i, 0] and box[1] <= pieces[i, 3] and box[3] >= pieces[i, 1]:
             return True
     return False
 

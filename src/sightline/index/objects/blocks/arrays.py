@@ -22,8 +22,9 @@ _TABLE_TYPES = (_I, _J, _J, np.uint16)
 NO_TABLES = frozen_fields(Tables, _TABLE_TYPES, ([0], [], [], []))
 
 
-def build_blocks(objects: ObjectColumns, order: I64, firsts: I64, levels: I64, fanout: int,
-                 posting: type[np.uint8 | np.int32]) -> BlockArrays:
+def build_blocks(
+    objects: ObjectColumns, order: I64, firsts: I64, levels: I64, fanout: int, posting: type[np.uint8 | np.int32]
+) -> BlockArrays:
     """Arrays of the rows ``order``, cut into blocks at ``firsts``, under nodes numbered by ``levels``.
 
     ``posting`` is the type that counts the rows of a block.
@@ -38,10 +39,10 @@ def build_blocks(objects: ObjectColumns, order: I64, firsts: I64, levels: I64, f
     _kernels.bound_nodes(lon, lat, ts, firsts, levels, fanout, boxes, spans)
     postings = np.empty(ids.size, posting)
     starts, rows = invert(offsets, frozen(ids, _J), len(terms.dictionary))
-    lists, list_terms, list_ends = _kernels.invert_blocks(frozen(starts, _I), frozen(rows, _J), offsets, firsts,
-                                                          postings)
-    return BlockArrays(lon, lat, ts, offsets, ids, firsts, levels, boxes, spans, lists, list_terms, list_ends,
-                       postings)
+    lists, list_terms, list_ends = _kernels.invert_blocks(
+        frozen(starts, _I), frozen(rows, _J), offsets, firsts, postings
+    )
+    return BlockArrays(lon, lat, ts, offsets, ids, firsts, levels, boxes, spans, lists, list_terms, list_ends, postings)
 
 
 def open_blocks(arrays: Callable[[str], Any]) -> BlockArrays:

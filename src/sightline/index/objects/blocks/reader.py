@@ -41,12 +41,22 @@ class BlockReader(ABC):
     def range(self, conjuncts: Sequence[Conjunct], pieces: F64, lo_us: int, hi_us: int) -> I64:
         """Rows inside any piece and the time that satisfy any conjunct, ascending and distinct."""
 
-    def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
-                space: Space) -> tuple[I64, I64]:
+    def nearest(
+        self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int, space: Space
+    ) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance."""
         rows, distance, opened, looked = walks_kernels.nearest_rows(
-            self._arrays, self._tables, self._fanout, asked_of(conjuncts), space.is_geographic, float(at[0]),
-            float(at[1]), k, lo_us, hi_us)
+            self._arrays,
+            self._tables,
+            self._fanout,
+            asked_of(conjuncts),
+            space.is_geographic,
+            float(at[0]),
+            float(at[1]),
+            k,
+            lo_us,
+            hi_us,
+        )
         self._tally(opened, looked)
         return nearest_first(rows, distance, k)
 
@@ -60,8 +70,17 @@ class BlockReader(ABC):
         table = RegionTable.from_regions([region])
         counts = np.zeros(self._terms, np.int64)
         opened, added, read = walks_kernels.count_region(
-            arrays, self._tables, self._fanout, space.is_geographic, int(table.kind[0]),
-            frozen(table.params[0], np.float64), frozen(pieces, np.float64), lo_us, hi_us, counts)
+            arrays,
+            self._tables,
+            self._fanout,
+            space.is_geographic,
+            int(table.kind[0]),
+            frozen(table.params[0], np.float64),
+            frozen(pieces, np.float64),
+            lo_us,
+            hi_us,
+            counts,
+        )
         self.tables_added += added
         self._tally(opened, read)
         return counts

@@ -78,8 +78,18 @@ def sift_down(keys: I64, values: I64, n: int) -> None:
 
 
 @kernel
-def nearest_rows(index: BlockArrays, tables: Tables, fanout: int, asked: Asked, geographic: bool, x: float, y: float,
-                 k: int, lo: int, hi: int) -> tuple[I64, I64, int, int]:
+def nearest_rows(
+    index: BlockArrays,
+    tables: Tables,
+    fanout: int,
+    asked: Asked,
+    geographic: bool,
+    x: float,
+    y: float,
+    k: int,
+    lo: int,
+    hi: int,
+) -> tuple[I64, I64, int, int]:
     """Rows that include the k nearest and all ties, best first: (rows, distances, nodes opened, looked at).
 
     Nodes come in the order of their lower bounds from a heap; the search ends at the first that is farther than the
@@ -166,8 +176,18 @@ def within_circle(geographic: bool, circle: F64, box: F64) -> bool:
 
 
 @kernel
-def count_region(index: BlockArrays, tables: Tables, fanout: int, geographic: bool, kind: int, circle: F64,
-                 pieces: F64, lo: int, hi: int, counts: I64) -> tuple[int, int, int]:
+def count_region(
+    index: BlockArrays,
+    tables: Tables,
+    fanout: int,
+    geographic: bool,
+    kind: int,
+    circle: F64,
+    pieces: F64,
+    lo: int,
+    hi: int,
+    counts: I64,
+) -> tuple[int, int, int]:
     """Add the rows of a box or circle and a time to ``counts`` per term: (nodes opened, tables added, rows read).
 
     Nodes wholly inside add their table (blocks the lengths of their lists) and are not entered.
@@ -187,8 +207,9 @@ def count_region(index: BlockArrays, tables: Tables, fanout: int, geographic: bo
         opened += 1
         whole = False
         for i in range(pieces.shape[0]):
-            whole |= (box[0] >= pieces[i, 0] and box[2] <= pieces[i, 2]
-                      and box[1] >= pieces[i, 1] and box[3] <= pieces[i, 3])
+            whole |= (
+                box[0] >= pieces[i, 0] and box[2] <= pieces[i, 2] and box[1] >= pieces[i, 1] and box[3] <= pieces[i, 3]
+            )
         level = level_of(levels, node)
         whole = whole and index.spans[node, 0] >= lo and index.spans[node, 1] <= hi
         if whole and (kind != CIRCLE or within_circle(geographic, circle, box)):

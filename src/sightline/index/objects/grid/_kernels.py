@@ -32,8 +32,9 @@ def cells_of(lon: F64, lat: F64, grid: F64, side: int) -> I64:
 
 
 @kernel
-def range_rows(index: BlockArrays, grid: F64, side: int, asked: Asked, pieces: F64, lo: int,
-               hi: int) -> tuple[I64, int, int]:
+def range_rows(
+    index: BlockArrays, grid: F64, side: int, asked: Asked, pieces: F64, lo: int, hi: int
+) -> tuple[I64, int, int]:
     """Matching rows, those of one conjunct and piece ascending: (rows, cells opened, postings or rows looked at)."""
     spans = np.empty((pieces.shape[0], 4), np.int64)
     out = np.empty(FIRST_ROOM, np.int64)

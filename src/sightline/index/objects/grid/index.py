@@ -51,8 +51,9 @@ class GridIndex(BlockReader):
         self._grid = grid
 
     @classmethod
-    def build(cls, objects: ObjectColumns, bounds: tuple[float, float, float, float],
-              params: GridParams | None = None) -> tuple[I64, dict[str, Any]]:
+    def build(
+        cls, objects: ObjectColumns, bounds: tuple[float, float, float, float], params: GridParams | None = None
+    ) -> tuple[I64, dict[str, Any]]:
         """Sort the rows by cell and invert every cell; the grid covers the rows, not ``bounds``."""
         params = params or GridParams()
         side = 1
@@ -76,8 +77,9 @@ class GridIndex(BlockReader):
     def range(self, conjuncts: Sequence[Conjunct], pieces: F64, lo_us: int, hi_us: int) -> I64:
         """Rows inside any piece and the time that satisfy any conjunct, ascending and distinct."""
         boxes = frozen(pieces, np.float64)
-        rows, opened, looked = _kernels.range_rows(self._arrays, self._grid, self._fanout, asked_of(conjuncts), boxes,
-                                                   lo_us, hi_us)
+        rows, opened, looked = _kernels.range_rows(
+            self._arrays, self._grid, self._fanout, asked_of(conjuncts), boxes, lo_us, hi_us
+        )
         self._tally(opened, looked)
         return rows if len(conjuncts) < 2 and boxes.shape[0] < 2 else np.sort(rows)
 

@@ -149,11 +149,11 @@ def cover(index: PostingsArrays, box: F64, few: int, split: int, runs: I64) -> i
     # The walk begins below the root, with the cells of the deepest level of the directory of which two by two cover
     # the box.
     begin_x, begin_y, end_x, end_y = max(x1, 0), max(y1, 0), min(x2, last - 1), min(y2, last - 1)
-    depth = index.span[2]
-    while (end_x >> (BITS - depth)) - (begin_x >> (BITS - depth)) > 1 or \
-            (end_y >> (BITS - depth)) - (begin_y >> (BITS - depth)) > 1:
-        depth -= 1
-    shift, below = BITS - depth, 2 * (index.span[2] - depth)
+    shift = BITS - index.span[2]
+    while (end_x >> shift) - (begin_x >> shift) > 1 or (end_y >> shift) - (begin_y >> shift) > 1:
+        shift += 1
+    depth = BITS - shift
+    below = 2 * (index.span[2] - depth)
     for x in range(begin_x >> shift, (end_x >> shift) + 1):
         for y in range(begin_y >> shift, (end_y >> shift) + 1):
             cell = spread(np.int64(x)) | (spread(np.int64(y)) << 1)
@@ -287,8 +287,18 @@ def found_before(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
 
 
 @kernel
-def append_rows(index: PostingsArrays, a: int, b: int, posted: bool, care: np.uint64, need: np.uint64, box: F64,
-                inner: bool, out: I64, n: int) -> int:
+def append_rows(
+    index: PostingsArrays,
+    a: int,
+    b: int,
+    posted: bool,
+    care: np.uint64,
+    need: np.uint64,
+    box: F64,
+    inner: bool,
+    out: I64,
+    n: int,
+) -> int:
     """Append the rows ``a:b``, or of the postings ``a:b``, whose head bits ``care`` are ``need`` and that lie in the
     box (an inner run does); returns how many there are. No branch depends on a row: a third of them may match.
     """

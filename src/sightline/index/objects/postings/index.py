@@ -97,14 +97,32 @@ class PostingsIndex:
                 inversion.distribute(offsets, ids, *part)
             planes = np.empty((told.planed.size, (n + 63) >> 6), np.uint64)
             prefix = np.empty((-(-n // counting.BLOCK) + 1, told.heads.shape[1]), np.int32)
-            tables = other.submit(building.head_tables, frozen(inversion.bits, np.uint64),
-                                  frozen(told.planed, np.int32), counting.BLOCK, planes, prefix)
+            tables = other.submit(
+                building.head_tables,
+                frozen(inversion.bits, np.uint64),
+                frozen(told.planed, np.int32),
+                counting.BLOCK,
+                planes,
+                prefix,
+            )
             postings = inversion.settle(other)
             norths = other.submit(_gathered, order.rows, lat)  # in the memory that the inversion has given back
             built = PostingsArrays(
-                _gathered(order.rows, lon), norths.result(), times.result(), offsets, ids, told.starts, postings,
-                order.fine, order.directory, told.heads, inversion.bits, planes, extent,
-                np.array([ts.min(), ts.max(), order.level, order.deep], np.int64))
+                _gathered(order.rows, lon),
+                norths.result(),
+                times.result(),
+                offsets,
+                ids,
+                told.starts,
+                postings,
+                order.fine,
+                order.directory,
+                told.heads,
+                inversion.bits,
+                planes,
+                extent,
+                np.array([ts.min(), ts.max(), order.level, order.deep], np.int64),
+            )
             tables.result()
         named = TermTables(prefix, inversion.small, inversion.large, told.runners)
         return order.rows, built._asdict() | {f"tables_{name}": array for name, array in named._asdict().items()}
@@ -128,8 +146,9 @@ class PostingsIndex:
             rows.sort()
         return rows
 
-    def nearest(self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int,
-                space: Space) -> tuple[I64, I64]:
+    def nearest(
+        self, conjuncts: Sequence[Conjunct], at: tuple[float, float], k: int, lo_us: int, hi_us: int, space: Space
+    ) -> tuple[I64, I64]:
         """The k nearest rows and all ties at the k-th distance, by distance, then row."""
         asked: int | I64
         if len(conjuncts) == 1 and len(conjuncts[0][0]) == 1 and not conjuncts[0][1]:
@@ -156,8 +175,9 @@ class PostingsIndex:
         that can, or by a count of every term."""
         arrays, tables = self._arrays, self._tables
         if self._summed(lo_us, hi_us, region):
-            named, found, bound, looked = _TOP_TERMS.call(arrays, tables, _flat(pieces), k, max(k, NAMED),
-                                                           FEW_ROWS, CANDIDATES)
+            named, found, bound, looked = _TOP_TERMS.call(
+                arrays, tables, _flat(pieces), k, max(k, NAMED), FEW_ROWS, CANDIDATES
+            )
             self._did(looked)
             return TopTerms(named, found, bound)
         rows = self._rows(pieces, lo_us, hi_us, region, space)
@@ -187,8 +207,9 @@ class PostingsIndex:
             out[head] = counts[bit[head]]
         if not head.all():
             # Not frozen: the kernel is compiled for the writable terms that `counting.top_terms` passes.
-            out[~head], looked = counting.posting_counts(self._arrays, asked[~head], frozen(pieces, np.float64), lo_us,
-                                                         hi_us)
+            out[~head], looked = counting.posting_counts(
+                self._arrays, asked[~head], frozen(pieces, np.float64), lo_us, hi_us
+            )
             self._did(looked)
         return out
 

@@ -32,8 +32,9 @@ class Inversion:
             raise ValueError(f"a segment holds at most {(_STREAMS - own) << TERM_BITS} different terms, not {words}")
         stream = np.empty(words, np.uint16)
         self._cursor, step = np.zeros(own + buckets, np.uint32), np.ones(own + buckets, np.uint32)
-        written = building.make_streams(terms.starts, frozen(terms.heads[0], np.int32), self._frequent, stream,
-                                        self._cursor)
+        written = building.make_streams(
+            terms.starts, frozen(terms.heads[0], np.int32), self._frequent, stream, self._cursor
+        )
         step[terms.planed], self._cursor[terms.planed] = 0, written  # no postings: they write one word, over and over
         self._stream, self._step, self._starts = frozen(stream, np.uint16), frozen(step, np.uint32), terms.starts
         self._out = np.empty(written + 1, np.uint32)
@@ -43,8 +44,9 @@ class Inversion:
 
     def distribute(self, offsets: I32, ids: I32, first: int, last: int) -> None:
         """First pass over some rows, in order from row 0."""
-        building.distribute(offsets, ids, first, last, self._stream, self._step, self._cursor, self._out, self._marks,
-                            self.bits)
+        building.distribute(
+            offsets, ids, first, last, self._stream, self._step, self._cursor, self._out, self._marks, self.bits
+        )
 
     def settle(self, other: Executor) -> I32:
         """Second pass, half of it beside the other; the postings."""
@@ -63,5 +65,6 @@ class Inversion:
         return postings
 
     def _settle(self, first: int, last: int, small: I32, large: I32) -> None:
-        building.settle(self._out, self._marks, first, last, self._starts, self._stream, self._frequent.size + HEAD,
-                        small, large)
+        building.settle(
+            self._out, self._marks, first, last, self._starts, self._stream, self._frequent.size + HEAD, small, large
+        )

@@ -56,8 +56,9 @@ def below_sine(a: float) -> float:
 
 
 @kernel
-def lower_bound(geographic: bool, lon: float, lat: float, cosine: float, west: float, south: float, east: float,
-                north: float) -> float:
+def lower_bound(
+    geographic: bool, lon: float, lat: float, cosine: float, west: float, south: float, east: float, north: float
+) -> float:
     """At most the squared half chord (planar: squared distance) from a point to any point of a box.
 
     ``cosine`` is that of the point's latitude.
@@ -86,8 +87,16 @@ def lower_bound(geographic: bool, lon: float, lat: float, cosine: float, west: f
 def cell_bound(view: View, x_cell: np.int64, y_cell: np.int64, size: np.int64) -> float:
     """:func:`lower_bound` of a cell."""
     x, y = view.west + x_cell * view.unit_x, view.south + y_cell * view.unit_y
-    return lower_bound(view.geographic, view.lon, view.lat, view.cosine, x - view.slack_x, y - view.slack_y,
-                       x + size * view.unit_x + view.slack_x, y + size * view.unit_y + view.slack_y)
+    return lower_bound(
+        view.geographic,
+        view.lon,
+        view.lat,
+        view.cosine,
+        x - view.slack_x,
+        y - view.slack_y,
+        x + size * view.unit_x + view.slack_x,
+        y + size * view.unit_y + view.slack_y,
+    )
 
 
 @kernel

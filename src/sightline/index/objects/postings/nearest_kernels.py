@@ -65,8 +65,9 @@ def leaf_size(k: int, posted: bool, length: int, expected: float) -> int:
 
 
 @kernel
-def start_depth(directory: I32, level: int, deep: int, rows_in_all: int, x: np.int64, y: np.int64, length: int,
-                leaf: int) -> int:
+def start_depth(
+    directory: I32, level: int, deep: int, rows_in_all: int, x: np.int64, y: np.int64, length: int, leaf: int
+) -> int:
     """Depth of the smallest cell around a place that has half a leaf of postings, if they lie as the rows do.
 
     Below the directory, rows are taken to be spread evenly.
@@ -131,8 +132,9 @@ def keep_matching(index: PostingsArrays, plan: Plan, c: int, rows: I64, n: int) 
 
 
 @kernel
-def measured(x: F64, y: F64, geographic: bool, lon: float, lat: float, k: int, n: int, rows: I64, squares: F64,
-             answer: I64) -> int:
+def measured(
+    x: F64, y: F64, geographic: bool, lon: float, lat: float, k: int, n: int, rows: I64, squares: F64, answer: I64
+) -> int:
     """Write n rows to the first half of ``answer``, which has room, and their distances to the second; how many count.
 
     Up to ``IN_ORDER`` these are the k nearest and all ties at the k-th distance, in order; if there are more, all.
@@ -152,8 +154,9 @@ def measured(x: F64, y: F64, geographic: bool, lon: float, lat: float, k: int, n
 
 
 @kernel
-def nearest_of_term(index: PostingsArrays, answer: I64, term: int, lon: float, lat: float, k: int, lo: int, hi: int,
-                    geographic: bool) -> tuple[int, int]:
+def nearest_of_term(
+    index: PostingsArrays, answer: I64, term: int, lon: float, lat: float, k: int, lo: int, hi: int, geographic: bool
+) -> tuple[int, int]:
     """:func:`nearest_rows` of one term: to make its ``asked`` in Python takes most of a microsecond."""
     asked = np.empty(5, np.int64)
     asked[0], asked[1], asked[2], asked[3], asked[4] = 1, 0, 1, 1, term
@@ -162,16 +165,18 @@ def nearest_of_term(index: PostingsArrays, answer: I64, term: int, lon: float, l
 
 
 @kernel
-def nearest_rows(index: PostingsArrays, answer: I64, asked: I64, lon: float, lat: float, k: int, lo: int, hi: int,
-                 geographic: bool) -> tuple[int, int]:
+def nearest_rows(
+    index: PostingsArrays, answer: I64, asked: I64, lon: float, lat: float, k: int, lo: int, hi: int, geographic: bool
+) -> tuple[int, int]:
     """:func:`search` of what :func:`resolve` makes of ``asked``."""
     plan = resolve(index.starts, index.heads, index.lon.shape[0], asked)
     return search(index, answer, plan, lon, lat, k, lo, hi, geographic)
 
 
 @kernel
-def search(index: PostingsArrays, answer: I64, plan: Plan, lon: float, lat: float, k: int, lo: int, hi: int,
-           geographic: bool) -> tuple[int, int]:
+def search(
+    index: PostingsArrays, answer: I64, plan: Plan, lon: float, lat: float, k: int, lo: int, hi: int, geographic: bool
+) -> tuple[int, int]:
     """Write the k nearest matching rows and all ties at the k-th distance to the first half of ``answer``, and their
     distances in mm to the second.
 
@@ -201,8 +206,9 @@ def search(index: PostingsArrays, answer: I64, plan: Plan, lon: float, lat: floa
         listed = plan.cuts[2 * c] < plan.cuts[2 * c + 2]
         length = plan.length[c] if key >= 0 else rows_in_all
         leaf = leaf_size(k, key >= 0, length, plan.expected[c])
-        start = start_depth(index.directory, int(index.span[2]), int(index.span[3]), rows_in_all, at_x, at_y, length,
-                            leaf)
+        start = start_depth(
+            index.directory, int(index.span[2]), int(index.span[3]), rows_in_all, at_x, at_y, length, leaf
+        )
         alone = True
         put_cell(at_x, at_y, start, pool[0])
         order[0], heap[0] = 0.0, 0

@@ -246,8 +246,9 @@ def rows_inside(index: PostingsArrays, boxes: F64, most: int) -> tuple[I64, int]
 
 
 @kernel
-def top_terms(index: PostingsArrays, tables: TermTables, boxes: F64, k: int, named: int, few: int,
-              candidates: int) -> tuple[I64, I64, int, int]:
+def top_terms(
+    index: PostingsArrays, tables: TermTables, boxes: F64, k: int, named: int, few: int, candidates: int
+) -> tuple[I64, I64, int, int]:
     """Terms of the rows in the disjoint ``boxes``, at least the k most frequent: (terms, counts, bound, looked at).
 
     Of at most ``few`` rows every term is counted. Of more the head, by prefix counts: that is all if no other term can

@@ -21,8 +21,9 @@ FIRST_ROOM = 64  # rows of the first output buffer; it at least doubles when ful
 
 
 @kernel
-def merge_tables(starts: I64, table_terms: I32, table_counts: I32, fanout: int,
-                 terms: int) -> tuple[I64, I32, I32, U16]:
+def merge_tables(
+    starts: I64, table_terms: I32, table_counts: I32, fanout: int, terms: int
+) -> tuple[I64, I32, I32, U16]:
     """Tables of one level from those of the level below: (starts, terms, counts, masks of children)."""
     children = starts.shape[0] - 1
     nodes = (children + fanout - 1) // fanout
@@ -52,8 +53,9 @@ def merge_tables(starts: I64, table_terms: I32, table_counts: I32, fanout: int,
 
 
 @kernel
-def range_rows(index: BlockArrays, tables: Tables, fanout: int, asked: Asked, pieces: F64, lo: int,
-               hi: int) -> tuple[I64, int, int]:
+def range_rows(
+    index: BlockArrays, tables: Tables, fanout: int, asked: Asked, pieces: F64, lo: int, hi: int
+) -> tuple[I64, int, int]:
     """Matching rows, those of one conjunct ascending: (rows, nodes opened, postings or rows looked at).
 
     Depth first in the order of the rows. A node is opened if its box meets a piece, its rows the time, and its

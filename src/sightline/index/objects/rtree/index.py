@@ -52,8 +52,9 @@ class RTreeIndex(BlockReader):
     """Frozen R-tree over one segment."""
 
     @classmethod
-    def build(cls, objects: ObjectColumns, bounds: tuple[float, float, float, float],
-              params: RTreeParams | None = None) -> tuple[I64, dict[str, Any]]:
+    def build(
+        cls, objects: ObjectColumns, bounds: tuple[float, float, float, float], params: RTreeParams | None = None
+    ) -> tuple[I64, dict[str, Any]]:
         """Order the rows, cut them into leaves, merge tables upwards; ``bounds`` are not needed."""
         params = params or RTreeParams()
         n, terms = len(objects), len(objects.terms.dictionary)
@@ -74,8 +75,9 @@ class RTreeIndex(BlockReader):
 
     def range(self, conjuncts: Sequence[Conjunct], pieces: F64, lo_us: int, hi_us: int) -> I64:
         """Rows inside any piece and the time that satisfy any conjunct, ascending and distinct."""
-        rows, opened, looked = _kernels.range_rows(self._arrays, self._tables, self._fanout, asked_of(conjuncts),
-                                                   frozen(pieces, np.float64), lo_us, hi_us)
+        rows, opened, looked = _kernels.range_rows(
+            self._arrays, self._tables, self._fanout, asked_of(conjuncts), frozen(pieces, np.float64), lo_us, hi_us
+        )
         self._tally(opened, looked)
         return rows if len(conjuncts) < 2 else np.sort(rows)
 
@@ -91,10 +93,10 @@ def str_order(lon: F64, lat: F64, params: RTreeParams) -> I64:
         children = -(-min(size, n) // child)
         slice_rows = child * -(-children // round(children**0.5))
         for first in range(0, n, size):
-            node = order[first:first + size]
+            node = order[first : first + size]
             node[:] = node[np.argsort(lon[node], kind="stable")]
             for begin in range(0, node.size, slice_rows):
-                tile = node[begin:begin + slice_rows]
+                tile = node[begin : begin + slice_rows]
                 tile[:] = tile[np.argsort(lat[tile], kind="stable")]
     return order
 
@@ -107,8 +109,11 @@ def _tables(blocks: BlockArrays, fanout: int, terms: int) -> Tables:
     below: tuple[I64, I32, I32] = (blocks.lists, blocks.list_terms, lengths)
     parts = []
     for _ in range(blocks.levels.size - 2):
-        part = Tables(*_kernels.merge_tables(frozen(below[0], np.int64), frozen(below[1], np.int32),
-                                             frozen(below[2], np.int32), fanout, terms))
+        part = Tables(
+            *_kernels.merge_tables(
+                frozen(below[0], np.int64), frozen(below[1], np.int32), frozen(below[2], np.int32), fanout, terms
+            )
+        )
         parts.append(part)
         below = part[:3]
     if not parts:

@@ -80,13 +80,20 @@ def box_all(starts: I64, nodes: Nodes, ball: F32, node: F32) -> None:
 @kernel
 def covers(m: int, node: F32, x: float, y: float, z: float, slack: float) -> bool:
     """Whether the point, give or take its slack, lies in box ``m``."""
-    return bool((x + slack >= node[m, 0]) & (x - slack <= node[m, 3]) & (y + slack >= node[m, 1])
-                & (y - slack <= node[m, 4]) & (z + slack >= node[m, 2]) & (z - slack <= node[m, 5]))
+    return bool(
+        (x + slack >= node[m, 0])
+        & (x - slack <= node[m, 3])
+        & (y + slack >= node[m, 1])
+        & (y - slack <= node[m, 4])
+        & (z + slack >= node[m, 2])
+        & (z - slack <= node[m, 5])
+    )
 
 
 @kernel
-def note_tree(row: int, start: int, stop: int, first: I64, node: F32, ball: F32, point: F32, tighten: bool, noted: I32,
-              n: int) -> tuple[int, int]:
+def note_tree(
+    row: int, start: int, stop: int, first: I64, node: F32, ball: F32, point: F32, tighten: bool, noted: I32, n: int
+) -> tuple[int, int]:
     """Append the entries of one list whose ball covers the point: (number noted, entries looked at).
 
     Balls below a node have shrunk since it was made. What is read is boxed anew if ``tighten``, the lowest level also
@@ -124,9 +131,20 @@ def note_tree(row: int, start: int, stop: int, first: I64, node: F32, ball: F32,
 
 
 @kernel
-def balls_match(index: InvertedArrays, nodes: Nodes, lists: Conjuncts, reaches: Reaches, node: F32, kept: Kept,
-                objects: Objects, first: int, planar: bool, slack: float, scratch: Scratch,
-                out: Output) -> tuple[int, int, int]:
+def balls_match(
+    index: InvertedArrays,
+    nodes: Nodes,
+    lists: Conjuncts,
+    reaches: Reaches,
+    node: F32,
+    kept: Kept,
+    objects: Objects,
+    first: int,
+    planar: bool,
+    slack: float,
+    scratch: Scratch,
+    out: Output,
+) -> tuple[int, int, int]:
     """Pairs of the objects from place ``first`` on: (place to resume at, pairs, entries looked at)."""
     # Arrays taken out of a tuple inside the loop cost a reference count each time.
     batch, has, noting, ball = objects.batch, scratch.has, scratch.noted, reaches.ball
@@ -144,8 +162,18 @@ def balls_match(index: InvertedArrays, nodes: Nodes, lists: Conjuncts, reaches: 
                 noted = note_near(starts[t], starts[t + 1], ball, x, y, z, reach, noting, noted)
                 looked += starts[t + 1] - starts[t]
             else:
-                noted, read = note_tree(tree[t], starts[t], starts[t + 1], nodes.first, node, ball, points[i],
-                                        place % REST == 0, noting, noted)
+                noted, read = note_tree(
+                    tree[t],
+                    starts[t],
+                    starts[t + 1],
+                    nodes.first,
+                    node,
+                    ball,
+                    points[i],
+                    place % REST == 0,
+                    noting,
+                    noted,
+                )
                 looked += read
         if noted == 0:
             continue
@@ -161,8 +189,17 @@ def balls_match(index: InvertedArrays, nodes: Nodes, lists: Conjuncts, reaches: 
 
 
 @kernel
-def keep_nearest(rows: I32, queries: I32, distances: I64, first_number: int, offsets: I64, distance: I64, number: I64,
-                 count: I32, changed: Flag) -> int:
+def keep_nearest(
+    rows: I32,
+    queries: I32,
+    distances: I64,
+    first_number: int,
+    offsets: I64,
+    distance: I64,
+    number: I64,
+    count: I32,
+    changed: Flag,
+) -> int:
     """Put pairs among the k nearest of their queries, by distance and then number; returns how many found a place."""
     entered = 0
     for p in range(rows.shape[0]):

@@ -49,10 +49,23 @@ class BallsIndex(InvertedIndex):
         parts = inverted_file(block, curve_keys(block.at[:, 0], block.at[:, 1], space.bounds))
         return cls(parts, _nodes_over(parts), space)
 
-    def _match(self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch,
-               out: Output) -> tuple[int, int, int]:
-        return _kernels.balls_match(self._parts.arrays, self._tree, self._parts.lists, reach.reaches, reach.node, kept,
-                                    objects, first, self._planar, self._slack, scratch, out)
+    def _match(
+        self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch, out: Output
+    ) -> tuple[int, int, int]:
+        return _kernels.balls_match(
+            self._parts.arrays,
+            self._tree,
+            self._parts.lists,
+            reach.reaches,
+            reach.node,
+            kept,
+            objects,
+            first,
+            self._planar,
+            self._slack,
+            scratch,
+            out,
+        )
 
     def _order(self, objects: ObjectColumns) -> I64:
         """Along the curve, so that neighbours meet the same balls while these are in cache; but coarse to fine.

@@ -57,8 +57,16 @@ class NearestState:
         found = index.candidates(objects, self.bounds())
         changed = np.zeros(len(self.count), np.bool_)
         entered = _kernels.keep_nearest(
-            frozen(found.object, np.int32), frozen(found.query, np.int32), frozen(found.distance_mm, np.int64),
-            first_number, self.offsets, self.distance_mm, self.number, self.count, changed)
+            frozen(found.object, np.int32),
+            frozen(found.query, np.int32),
+            frozen(found.distance_mm, np.int64),
+            first_number,
+            self.offsets,
+            self.distance_mm,
+            self.number,
+            self.count,
+            changed,
+        )
         return Update(np.flatnonzero(changed), entered, len(found.object), found.checked)
 
     def of(self, query: int) -> list[tuple[int, int]]:

@@ -79,8 +79,17 @@ def chain(slots: I64, entries: I32, keys: I64, seen: I64, first: int, end: int) 
 
 
 @kernel
-def delta_insert(delta: DeltaArrays, used: I64, conj_query: I32, piece_offsets: I64, piece_box: F64, terms: I32,
-                 verify: I32, shared: U8, first_query: int) -> None:
+def delta_insert(
+    delta: DeltaArrays,
+    used: I64,
+    conj_query: I32,
+    piece_offsets: I64,
+    piece_box: F64,
+    terms: I32,
+    verify: I32,
+    shared: U8,
+    first_query: int,
+) -> None:
     """Chain the entries of a block; there is room. ``used`` counts entries and keys."""
     e, in_all = used[0], used[1]
     grid, levels, slots, boxes, entries = delta.grid, delta.levels, delta.slots, delta.boxes, delta.entries
@@ -121,8 +130,16 @@ def delta_rehash(old: I64, new: I64) -> None:
 
 
 @kernel
-def delta_match(delta: DeltaArrays, lists: Conjuncts, batch: Batch, first: int, present: U8, stamp: I32,
-                out_object: I32, out_query: I32) -> tuple[int, int, int]:
+def delta_match(
+    delta: DeltaArrays,
+    lists: Conjuncts,
+    batch: Batch,
+    first: int,
+    present: U8,
+    stamp: I32,
+    out_object: I32,
+    out_query: I32,
+) -> tuple[int, int, int]:
     """Match objects ``first``.. against all queries: (row to resume at, pairs written, entries looked at)."""
     rows, room = batch.lon.shape[0], out_query.shape[0]
     levels, slots, boxes, entries = delta.levels, delta.slots, delta.boxes, delta.entries

@@ -58,8 +58,9 @@ class DeltaIndex:
         self._neg: GrowingLists[np.int32] = GrowingLists(arrays["neg_offsets"], arrays["neg"])
         self._kind: GrowingArray[np.uint8] = GrowingArray(arrays["region_kind"])
         self._params: GrowingArray[np.float64] = GrowingArray(arrays["region_params"])
-        self._polygons: GrowingLists[np.uint8] = GrowingLists(arrays["region_polygon_offsets"],
-                                                              arrays["region_polygon_data"])
+        self._polygons: GrowingLists[np.uint8] = GrowingLists(
+            arrays["region_polygon_offsets"], arrays["region_polygon_data"]
+        )
         self._plain = bool((arrays["region_kind"] == 0).all())
 
     def __len__(self) -> int:
@@ -75,9 +76,17 @@ class DeltaIndex:
         arrays: dict[str, npt.NDArray[Any]] = {
             **RegionTable.from_boxes(np.empty((0, 4))).to_arrays("region_"),
             **TermDictionary.empty().to_arrays("term_"),
-            "pos_offsets": start, "pos": ids, "neg_offsets": start, "neg": ids, "levels": levels, "alive": none,
-            "slots": np.full((8, 2), -1, np.int64), "used": np.zeros(2, np.int64), "frequency": np.zeros(1, np.int64),
-            "boxes": np.empty((0, 4)), "entries": np.empty((0, 5), np.int32),
+            "pos_offsets": start,
+            "pos": ids,
+            "neg_offsets": start,
+            "neg": ids,
+            "levels": levels,
+            "alive": none,
+            "slots": np.full((8, 2), -1, np.int64),
+            "used": np.zeros(2, np.int64),
+            "frequency": np.zeros(1, np.int64),
+            "boxes": np.empty((0, 4)),
+            "entries": np.empty((0, 5), np.int32),
         }
         return cls(arrays, space)
 
@@ -92,8 +101,9 @@ class DeltaIndex:
         """Add the queries of a block, in their order; returns the row of the first. The block is not kept."""
         first = len(self)
         remap = self._terms.intern(block.dictionary) + np.int32(1)
-        lists = frozen_fields(Conjuncts, CONJUNCT_TYPES,
-                              (block.pos_offsets, remap[block.pos], block.neg_offsets, remap[block.neg]))
+        lists = frozen_fields(
+            Conjuncts, CONJUNCT_TYPES, (block.pos_offsets, remap[block.pos], block.neg_offsets, remap[block.neg])
+        )
         new_terms = len(self._terms) + 1 - len(self._levels)
         self._levels.lengthen(new_terms)
         np.add.at(self._frequency.lengthen(new_terms), lists.pos, 1)
@@ -136,8 +146,11 @@ class DeltaIndex:
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Flat arrays of the index as it is now; the next insertion may write over them."""
         return {
-            **DeltaArrays(*self._arrays())._asdict(), **Conjuncts(*self._lists())._asdict(), "used": self._used,
-            "frequency": self._frequency.rows, **self._regions().to_arrays("region_"),
+            **DeltaArrays(*self._arrays())._asdict(),
+            **Conjuncts(*self._lists())._asdict(),
+            "used": self._used,
+            "frequency": self._frequency.rows,
+            **self._regions().to_arrays("region_"),
             **self._terms.dictionary().to_arrays("term_"),
         }
 
@@ -165,8 +178,10 @@ class DeltaIndex:
         """Keep the lists of some conjuncts; per conjunct of the block, the number of its list or -1."""
         verify = np.full(conjuncts, -1, np.int32)
         verify[hard] = np.arange(len(hard)) + len(self._pos.offsets) - 1
-        for kept, offsets, items in ((self._pos, lists.pos_offsets, lists.pos),
-                                     (self._neg, lists.neg_offsets, lists.neg)):
+        for kept, offsets, items in (
+            (self._pos, lists.pos_offsets, lists.pos),
+            (self._neg, lists.neg_offsets, lists.neg),
+        ):
             new_offsets, places = spread_rows(offsets, hard)
             kept.extend(new_offsets, items[places])
         return verify
@@ -180,8 +195,9 @@ class DeltaIndex:
         shared = (conjuncts * np.diff(pieces) > 1).astype(np.uint8)
         boxes, entries = self._boxes.lengthen(copies, None), self._entries.lengthen(copies, None)
         delta = DeltaArrays(self._grid, self._levels.rows, self._slots, boxes, entries, self._alive.rows)
-        _kernels.delta_insert(delta, self._used, conj_query, pieces, box, terms, frozen(verify, np.int32),
-                              frozen(shared, np.uint8), first)
+        _kernels.delta_insert(
+            delta, self._used, conj_query, pieces, box, terms, frozen(verify, np.int32), frozen(shared, np.uint8), first
+        )
 
     def _reserve(self, keys: int) -> None:
         """Make the table ready for so many keys, at most 5/8 full."""

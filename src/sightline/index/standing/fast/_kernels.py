@@ -184,8 +184,19 @@ def _gather(batch: Batch, i: int, rank: I32, present: U8, own: I32) -> int:
 
 
 @kernel
-def _descend(v: int, after: int, nodes: I32, node_term: I32, slots: I64, levels: U8, own: I32, held: int,
-             present: U8, stack: I32, top: int) -> int:
+def _descend(
+    v: int,
+    after: int,
+    nodes: I32,
+    node_term: I32,
+    slots: I64,
+    levels: U8,
+    own: I32,
+    held: int,
+    present: U8,
+    stack: I32,
+    top: int,
+) -> int:
     """Push the children of a node whose term the object has; returns the new height of the stack.
 
     The term of the node is ``own[after - 1]`` or one before it: those of its children come later.
@@ -207,8 +218,18 @@ def _descend(v: int, after: int, nodes: I32, node_term: I32, slots: I64, levels:
 
 
 @kernel
-def fast_match(index: FastArrays, lists: Conjuncts, batch: Batch, first: int, present: U8, stamp: I32, own: I32,
-               stack: I32, out_object: I32, out_query: I32) -> tuple[int, int, int]:
+def fast_match(
+    index: FastArrays,
+    lists: Conjuncts,
+    batch: Batch,
+    first: int,
+    present: U8,
+    stamp: I32,
+    own: I32,
+    stack: I32,
+    out_object: I32,
+    out_query: I32,
+) -> tuple[int, int, int]:
     """Match objects ``first``.. against all queries: (row to resume at, pairs written, entries looked at).
 
     ``own`` has room for the terms of an object and the wildcard, ``stack`` for twice as many.
@@ -244,8 +265,9 @@ def fast_match(index: FastArrays, lists: Conjuncts, batch: Batch, first: int, pr
                     top -= 1
                     v = stack[top, 0]
                     if nodes[v, 3] > 0:
-                        top = _descend(v, stack[top, 1], nodes, node_term, slots, levels, own, held, present, stack,
-                                       top)
+                        top = _descend(
+                            v, stack[top, 1], nodes, node_term, slots, levels, own, held, present, stack, top
+                        )
                     looked += nodes[v, 1]
                     for e in range(nodes[v, 0], nodes[v, 0] + nodes[v, 1]):
                         if present[entries[e, 0]] & present[entries[e, 1]] == 0:

@@ -57,8 +57,9 @@ class FastParameters:
 class FastIndex:
     """Frozen FAST over a block."""
 
-    def __init__(self, arrays: FastArrays, lists: Conjuncts, regions: RegionTable, dictionary: TermDictionary,
-                 space: Space) -> None:
+    def __init__(
+        self, arrays: FastArrays, lists: Conjuncts, regions: RegionTable, dictionary: TermDictionary, space: Space
+    ) -> None:
         self._arrays = frozen_fields(FastArrays, _TYPES, arrays)
         self._lists, self._regions, self._dictionary, self._space = lists, regions, dictionary, space
         self._plain = bool((regions.kind == 0).all())
@@ -89,8 +90,7 @@ class FastIndex:
         at, looked, room = 0, 0, FIRST_ROOM
         while at < len(objects):
             out = np.empty(room, np.int32), np.empty(room, np.int32)
-            at, n, entries = _kernels.fast_match(self._arrays, self._lists, batch, at, present, stamp, own, stack,
-                                                 *out)
+            at, n, entries = _kernels.fast_match(self._arrays, self._lists, batch, at, present, stamp, own, stack, *out)
             rows.append(out[0][:n])
             found.append(out[1][:n])
             looked, room = looked + entries, room * 2
@@ -104,15 +104,24 @@ class FastIndex:
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Flat arrays of the index, with what it verifies against."""
-        return {**self._arrays._asdict(), **self._lists._asdict(), **self._regions.to_arrays("region_"),
-                **self._dictionary.to_arrays("term_")}
+        return {
+            **self._arrays._asdict(),
+            **self._lists._asdict(),
+            **self._regions.to_arrays("region_"),
+            **self._dictionary.to_arrays("term_"),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
         """Index over (mapped) arrays."""
         lists = frozen_fields(Conjuncts, CONJUNCT_TYPES, (arrays[name] for name in Conjuncts._fields))
-        return cls(FastArrays(*(arrays[name] for name in FastArrays._fields)), lists,
-                   RegionTable.from_arrays(arrays, "region_"), TermDictionary.from_arrays(arrays, "term_"), space)
+        return cls(
+            FastArrays(*(arrays[name] for name in FastArrays._fields)),
+            lists,
+            RegionTable.from_arrays(arrays, "region_"),
+            TermDictionary.from_arrays(arrays, "term_"),
+            space,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,10 +139,17 @@ class _Part:
 def _queries(block: QueryBlock, lists: Conjuncts, frequency: I64) -> Queries:
     pieces = offsets_of(block.piece_query, len(block))
     conjuncts = np.bincount(block.conj_query, minlength=len(block))
-    return frozen_fields(Queries, (np.int32, np.int64, np.float64, np.int32, np.uint8), (
-        block.conj_query, pieces, block.piece_box, key_terms(lists, frozen(frequency, np.int64), len(frequency)),
-        conjuncts * np.diff(pieces) > 1,
-    ))
+    return frozen_fields(
+        Queries,
+        (np.int32, np.int64, np.float64, np.int32, np.uint8),
+        (
+            block.conj_query,
+            pieces,
+            block.piece_box,
+            key_terms(lists, frozen(frequency, np.int64), len(frequency)),
+            conjuncts * np.diff(pieces) > 1,
+        ),
+    )
 
 
 def _at_root(queries: Queries) -> tuple[I64, I32]:
@@ -161,13 +177,25 @@ def _forest(cell: I64, source: I32, grid: F64, queries: Queries, theta: int, wil
     cell, source = cell[order], source[order]
     n = len(cell)
     room = 3 * n  # a posting is on a path of at most three nodes
-    made = Forest(frozen(cell, np.int64), frozen(source, np.int32), np.empty((room, 4), np.int32),
-                 np.empty(room, np.int32), np.empty((room, 3), np.int32), np.empty(n, np.int32),
-                 np.empty(n, np.int32))
+    made = Forest(
+        frozen(cell, np.int64),
+        frozen(source, np.int32),
+        np.empty((room, 4), np.int32),
+        np.empty(room, np.int32),
+        np.empty((room, 3), np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+    )
     nodes, kept, pushed = _kernels.fast_forest(made, grid, queries, theta, wildcard)
     parentless = made.span[:nodes, 2] == 1
-    part = _Part(cell, source, made.nodes[:nodes], made.node_term[:nodes],
-                 made.span[:nodes, 0][parentless].astype(np.int64), made.kept[:kept])
+    part = _Part(
+        cell,
+        source,
+        made.nodes[:nodes],
+        made.node_term[:nodes],
+        made.span[:nodes, 0][parentless].astype(np.int64),
+        made.kept[:kept],
+    )
     return part, made.pushed[:pushed]
 
 

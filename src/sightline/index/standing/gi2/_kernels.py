@@ -109,8 +109,9 @@ def gi2_run(slots: I64, entries: I32, cell: int, term: int, stride: int) -> int:
 
 
 @kernel
-def gi2_match(index: Gi2Arrays, exact: Exact, batch: Batch, scratch: Scratch, first: int, n: int, out_object: I32,
-              out_query: I32) -> tuple[int, int, int]:
+def gi2_match(
+    index: Gi2Arrays, exact: Exact, batch: Batch, scratch: Scratch, first: int, n: int, out_object: I32, out_query: I32
+) -> tuple[int, int, int]:
     """Match objects ``first``.. against all queries: (row to resume at, pairs so far, entries looked at)."""
     rows, room = batch.lon.shape[0], out_query.shape[0]
     wildcard = index.levels.shape[0] - 1

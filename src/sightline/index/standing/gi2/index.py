@@ -52,10 +52,16 @@ class Gi2Index:
         _kernels.gi2_spread(table, cells, MAX_CELLS, stride, keys, source)
         order = sort_order(keys)
         runs = int(np.count_nonzero(np.diff(keys[order]))) + 1
-        index = Gi2Arrays(grid, cells, np.zeros(stride, np.uint8), np.full(int(runs / LOAD) + 1, -1, np.int64),
-                          np.empty((copies, 8), np.int32))
-        _kernels.gi2_fill(frozen(order, np.int64), frozen(keys, np.int64), frozen(source, np.int32), table, stride,
-                          index)
+        index = Gi2Arrays(
+            grid,
+            cells,
+            np.zeros(stride, np.uint8),
+            np.full(int(runs / LOAD) + 1, -1, np.int64),
+            np.empty((copies, 8), np.int32),
+        )
+        _kernels.gi2_fill(
+            frozen(order, np.int64), frozen(keys, np.int64), frozen(source, np.int32), table, stride, index
+        )
         return cls(index, Checks.of(block, space, verified))
 
     def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:

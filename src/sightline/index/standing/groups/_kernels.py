@@ -137,8 +137,9 @@ def within(lon: float, lat: float, boxes: F64, row: int) -> bool:
 
 
 @kernel
-def match_groups(lon: F64, lat: F64, first: int, side: int, at: GroupBoxes, out_object: I32,
-                 out_table: I32) -> tuple[int, int, int]:
+def match_groups(
+    lon: F64, lat: F64, first: int, side: int, at: GroupBoxes, out_object: I32, out_table: I32
+) -> tuple[int, int, int]:
     """Tables of each object: the common one of a group, or the own ones of the members it is in.
 
     Returns the object to resume at, the pairs written and the boxes compared.
@@ -172,8 +173,17 @@ def match_groups(lon: F64, lat: F64, first: int, side: int, at: GroupBoxes, out_
 
 
 @kernel
-def place_pairs(obj: I32, table: I32, ts: I64, times: GroupTimes, members: Members, slot: I32, slot_table: I32,
-                slot_pane: I64, found: I32) -> tuple[int, int]:
+def place_pairs(
+    obj: I32,
+    table: I32,
+    ts: I64,
+    times: GroupTimes,
+    members: Members,
+    slot: I32,
+    slot_table: I32,
+    slot_pane: I64,
+    found: I32,
+) -> tuple[int, int]:
     """Slot (table, pane) of every pair, -1 where it does not count: how many slots, and how many late.
 
     ``found`` is a hash table of slots, -1 where empty; when it is half full the answer is -1 slots. An object is late

@@ -80,14 +80,24 @@ class SubscriptionGroups:
         return int(self.table_group.size)
 
     @classmethod
-    def build(cls, block: QueryBlock, space: Space, age: npt.ArrayLike = 0, *,
-              shared: bool = True) -> SubscriptionGroups:
+    def build(
+        cls, block: QueryBlock, space: Space, age: npt.ArrayLike = 0, *, shared: bool = True
+    ) -> SubscriptionGroups:
         """Group a block of top-terms queries; members of a group have the same ``age``. ``shared`` off: no groups."""
         n = len(block)
         boxes = _hulls(block)
         if shared:
-            panes = _distinct([np.broadcast_to(np.asarray(age, np.int64), n), block.start, block.end, block.every,
-                               -block.window % block.every, block.window < block.every, block.anchor % block.every])
+            panes = _distinct(
+                [
+                    np.broadcast_to(np.asarray(age, np.int64), n),
+                    block.start,
+                    block.end,
+                    block.every,
+                    -block.window % block.every,
+                    block.window < block.every,
+                    block.anchor % block.every,
+                ]
+            )
             region = _distinct([panes, block.regions.kind, *block.regions.params.view(np.int64).T, _shapes(block)])
         else:
             panes = region = np.arange(n, dtype=np.int64)
@@ -99,13 +109,20 @@ class SubscriptionGroups:
         key = _distinct([panes[row], box[:, 0] > box[:, 2]])
         group, common = np.empty(regions, np.int32), np.empty((regions, 4), np.float64)
         order = _asking_order(box, key, space)
-        count = join_groups(frozen(order, np.int64), frozen(key, np.int64), frozen(joinable, np.bool_),
-                            frozen(box, np.float64), group, common)
+        count = join_groups(
+            frozen(order, np.int64),
+            frozen(key, np.int64),
+            frozen(joinable, np.bool_),
+            frozen(box, np.float64),
+            group,
+            common,
+        )
         return cls._with_tables(block, space, region, row, box, group, common[:count])
 
     @classmethod
-    def _with_tables(cls, block: QueryBlock, space: Space, region: I64, row: I64, box: F64, group: I32,
-                     common: F64) -> SubscriptionGroups:
+    def _with_tables(
+        cls, block: QueryBlock, space: Space, region: I64, row: I64, box: F64, group: I32, common: F64
+    ) -> SubscriptionGroups:
         """Number the tables; ``row``, ``box`` and ``group`` are those of the different regions."""
         groups = len(common)
         order = np.argsort(group, kind="stable")
@@ -127,12 +144,25 @@ class SubscriptionGroups:
         by_table = np.argsort(table, kind="stable")
         hull = _around(box[order], first[:-1])
         side, grid, cell_offsets, cell_groups = _cells(hull)
-        boxes = GroupBoxes(frozen(grid, np.float64), frozen(cell_offsets, np.int64), frozen(cell_groups, np.int32),
-                           frozen(hull, np.float64), frozen(table_offsets, np.int64), frozen(table_box, np.float64))
+        boxes = GroupBoxes(
+            frozen(grid, np.float64),
+            frozen(cell_offsets, np.int64),
+            frozen(cell_groups, np.int32),
+            frozen(hull, np.float64),
+            frozen(table_offsets, np.int64),
+            frozen(table_box, np.float64),
+        )
         return cls(
-            block, space, row_group, row[order[first[:-1]]],
-            np.repeat(np.arange(groups, dtype=np.int32), np.diff(table_offsets)), offsets_of(table[by_table], tables),
-            member[by_table].astype(np.int32), boxes, side, exact,
+            block,
+            space,
+            row_group,
+            row[order[first[:-1]]],
+            np.repeat(np.arange(groups, dtype=np.int32), np.diff(table_offsets)),
+            offsets_of(table[by_table], tables),
+            member[by_table].astype(np.int32),
+            boxes,
+            side,
+            exact,
         )
 
     def match(self, lon: npt.ArrayLike, lat: npt.ArrayLike) -> TablePairs:
@@ -205,8 +235,14 @@ def _asking_order(box: F64, key: I64, space: Space) -> I64:
 
 def _around(boxes: F64, first: I64) -> F64:
     """Box around each run of boxes; of those that cross the antimeridian the hull does, or has all longitudes."""
-    hull = np.column_stack([np.minimum.reduceat(boxes[:, 0], first), np.minimum.reduceat(boxes[:, 1], first),
-                            np.maximum.reduceat(boxes[:, 2], first), np.maximum.reduceat(boxes[:, 3], first)])
+    hull = np.column_stack(
+        [
+            np.minimum.reduceat(boxes[:, 0], first),
+            np.minimum.reduceat(boxes[:, 1], first),
+            np.maximum.reduceat(boxes[:, 2], first),
+            np.maximum.reduceat(boxes[:, 3], first),
+        ]
+    )
     all_around = (boxes[first, 0] > boxes[first, 2]) & (hull[:, 0] <= hull[:, 2])
     hull[all_around, 0], hull[all_around, 2] = -180.0, 180.0
     return hull

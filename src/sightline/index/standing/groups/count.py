@@ -68,14 +68,28 @@ def _place(groups: SubscriptionGroups, pairs: TablePairs, ts: I64, ages: Ages) -
     block, row = groups.block, groups.first_row
     start, every, window = block.start[row], block.every[row], block.window[row]
     first_end = np.where(start == MIN_US, MIN_US, np.where(start == MIN_US, 0, start) + every)
-    values = (start, block.end[row], block.anchor[row] % every, every, -window % every, window < every, first_end,
-              ages.passed[row], ages.closed[row])
+    values = (
+        start,
+        block.end[row],
+        block.anchor[row] % every,
+        every,
+        -window % every,
+        window < every,
+        first_end,
+        ages.passed[row],
+        ages.closed[row],
+    )
     times = frozen_fields(GroupTimes, _TIME_TYPES, values)
     live = ages.live[groups.members]
     sums = np.concatenate([[0], np.cumsum(live)])
     alive = sums[groups.member_offsets[1:]] - sums[groups.member_offsets[:-1]]
-    members = Members(frozen(groups.table_group, np.int32), frozen(groups.member_offsets, np.int64),
-                      frozen(block.window[groups.members], np.int64), frozen(live, np.bool_), frozen(alive, np.int64))
+    members = Members(
+        frozen(groups.table_group, np.int32),
+        frozen(groups.member_offsets, np.int64),
+        frozen(block.window[groups.members], np.int64),
+        frozen(live, np.bool_),
+        frozen(alive, np.int64),
+    )
     slot = np.empty(pairs.object.size, np.int32)
     found = frozen(pairs.object, np.int32), frozen(pairs.table, np.int32), frozen(ts, np.int64)
     room = FIRST_SLOTS

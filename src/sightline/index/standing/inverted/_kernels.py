@@ -178,8 +178,20 @@ def offer(kept: Kept, q: int, mm: np.int64) -> bool:
 
 
 @kernel
-def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches: Reaches, kept: Kept, objects: Objects,
-           planar: bool, slack: float, scratch: Scratch, out: Output, n: int) -> int:
+def settle(
+    i: int,
+    noted: int,
+    index: InvertedArrays,
+    lists: Conjuncts,
+    reaches: Reaches,
+    kept: Kept,
+    objects: Objects,
+    planar: bool,
+    slack: float,
+    scratch: Scratch,
+    out: Output,
+    n: int,
+) -> int:
     """Second step for object ``i``: append its pairs; returns their new number, negative (-1 - n) when out of room."""
     batch, point = objects.batch, objects.points[i]
     ts, ball, timed, single = objects.ts[i], reaches.ball, kept.start.shape[0] > 0, index.check.shape[0] == 0
@@ -214,8 +226,18 @@ def settle(i: int, noted: int, index: InvertedArrays, lists: Conjuncts, reaches:
 
 
 @kernel
-def inverted_match(index: InvertedArrays, lists: Conjuncts, reaches: Reaches, kept: Kept, objects: Objects, first: int,
-                   planar: bool, slack: float, scratch: Scratch, out: Output) -> tuple[int, int, int]:
+def inverted_match(
+    index: InvertedArrays,
+    lists: Conjuncts,
+    reaches: Reaches,
+    kept: Kept,
+    objects: Objects,
+    first: int,
+    planar: bool,
+    slack: float,
+    scratch: Scratch,
+    out: Output,
+) -> tuple[int, int, int]:
     """Pairs of the objects from place ``first`` on: (place to resume at, pairs, entries looked at)."""
     # Arrays taken out of a tuple inside the loop cost a reference count each time.
     batch, has, noting, ball = objects.batch, scratch.has, scratch.noted, reaches.ball

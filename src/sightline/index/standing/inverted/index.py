@@ -82,13 +82,18 @@ class InvertedIndex:
             raise ValueError(f"{n} queries need as many bounds, got {[len(column) for column in bounds]}")
         reach = self._reach(frozen(bounds.radius_mm, np.int64))
         kept = kept_of(bounds, objects)
-        shown = Objects(object_batch(objects, self._parts.dictionary), frozen(objects.ts, np.int64),
-                        frozen(_points(objects, self._space), np.float32), frozen(self._order(objects), np.int64))
+        shown = Objects(
+            object_batch(objects, self._parts.dictionary),
+            frozen(objects.ts, np.int64),
+            frozen(_points(objects, self._space), np.float32),
+            frozen(self._order(objects), np.int64),
+        )
         present = np.zeros(index.starts.size - 1, np.uint8)
         present[-1] = 1
         most = int(np.diff(shown.batch.offsets).max(initial=0))
-        scratch = Scratch(present, np.full(n, -1, np.int32), np.empty(len(index.query) + 1, np.int32),
-                          np.empty(most + 1, np.int32))
+        scratch = Scratch(
+            present, np.full(n, -1, np.int32), np.empty(len(index.query) + 1, np.int32), np.empty(most + 1, np.int32)
+        )
         found: list[tuple[I32, I32, I64]] = []
         first, looked, room = 0, 0, FIRST_ROOM
         while first < len(objects):
@@ -108,10 +113,21 @@ class InvertedIndex:
             joined = [column[near] for column in joined]
         return NearestPairs(joined[0], joined[1], joined[2], looked)
 
-    def _match(self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch,
-               out: Output) -> tuple[int, int, int]:
-        return _kernels.inverted_match(self._parts.arrays, self._parts.lists, reach.reaches, kept, objects, first,
-                                       self._planar, self._slack, scratch, out)
+    def _match(
+        self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch, out: Output
+    ) -> tuple[int, int, int]:
+        return _kernels.inverted_match(
+            self._parts.arrays,
+            self._parts.lists,
+            reach.reaches,
+            kept,
+            objects,
+            first,
+            self._planar,
+            self._slack,
+            scratch,
+            out,
+        )
 
     def _order(self, objects: ObjectColumns) -> I64:
         """The order in which objects are shown to the kernel."""
@@ -183,8 +199,11 @@ def inverted_file(block: QueryBlock, rank: I64) -> FileParts:
     neg_offsets, neg = spread_rows(lists.neg_offsets, more)
     verified = pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg]
     arrays = InvertedArrays(starts, query, second, check, block.at)
-    return FileParts(frozen_fields(InvertedArrays, FILE_TYPES, arrays),
-                     frozen_fields(Conjuncts, CONJUNCT_TYPES, verified), block.dictionary)
+    return FileParts(
+        frozen_fields(InvertedArrays, FILE_TYPES, arrays),
+        frozen_fields(Conjuncts, CONJUNCT_TYPES, verified),
+        block.dictionary,
+    )
 
 
 def frozen_file(arrays: Mapping[str, npt.NDArray[Any]]) -> FileParts:
@@ -202,10 +221,12 @@ def kept_of(bounds: NearestBounds, objects: ObjectColumns) -> Kept:
     last = np.cumsum(record[:, 2])
     record[:, 1] = last - record[:, 2]
     whole = len(objects) == 0 or (
-        bounds.start.max(initial=MIN_US) <= objects.ts.min() and objects.ts.max() < bounds.end.min(initial=MAX_US))
+        bounds.start.max(initial=MIN_US) <= objects.ts.min() and objects.ts.max() < bounds.end.min(initial=MAX_US)
+    )
     lives = [np.empty(0, np.int64)] * 2 if whole else [bounds.start, bounds.end]
-    return Kept(record, np.empty(int(last[-1]) if len(last) else 0, np.int64),
-                *(frozen(column, np.int64) for column in lives))
+    return Kept(
+        record, np.empty(int(last[-1]) if len(last) else 0, np.int64), *(frozen(column, np.int64) for column in lives)
+    )
 
 
 def places_of(lon: npt.NDArray[np.float64], lat: npt.NDArray[np.float64], space: Space) -> F32:

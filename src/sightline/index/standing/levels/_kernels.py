@@ -84,8 +84,7 @@ def clipped(v: int, cell: int, depth: int) -> int:
 
 
 @kernel
-def levels_spread(posted: Posted, level_of: I32, depths: I32, bases: I64, wildcard: int, keys: I64,
-                  raw: I32) -> int:
+def levels_spread(posted: Posted, level_of: I32, depths: I32, bases: I64, wildcard: int, keys: I64, raw: I32) -> int:
     """Number of entries; their keys and they themselves are written if ``keys`` has room for any.
 
     A key is cell number, term, and whether the term is all there is to check; ``level_of[depth]`` is the level used
@@ -181,8 +180,16 @@ def levels_fill(order: I64, ordered: I64, raw: I32, bases: I64, index: LevelArra
 
 
 @kernel
-def levels_match(index: LevelArrays, exact: Exact, batch: Batch, scratch: Scratch, first: int, n: int, out_object: I32,
-                 out_query: I32) -> tuple[int, int, int]:
+def levels_match(
+    index: LevelArrays,
+    exact: Exact,
+    batch: Batch,
+    scratch: Scratch,
+    first: int,
+    n: int,
+    out_object: I32,
+    out_query: I32,
+) -> tuple[int, int, int]:
     """Match objects ``first``.. against all queries: (row to resume at, pairs so far, entries looked at)."""
     rows, room = batch.lon.shape[0], out_query.shape[0]
     gate, slots, entries, present = index.gate, index.slots, index.entries, scratch.present

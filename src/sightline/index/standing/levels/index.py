@@ -70,8 +70,11 @@ class LevelsIndex:
         ordered = frozen(keys[order], np.int64)
         cells, slots = _kernels.levels_count(ordered, wildcard + 1)
         index = LevelArrays(
-            grid, depths, np.zeros(wildcard + 1, np.uint16),
-            np.full((cells + cells // 2 + 1, 2), -1, np.int64), np.full(slots, -1, np.int64),
+            grid,
+            depths,
+            np.zeros(wildcard + 1, np.uint16),
+            np.full((cells + cells // 2 + 1, 2), -1, np.int64),
+            np.full(slots, -1, np.int64),
             np.empty((copies, 5), np.int32),
         )
         _kernels.levels_fill(order, ordered, frozen(raw, np.int32), bases, index)

@@ -43,8 +43,17 @@ class Runs(NamedTuple):
 
 
 @kernel
-def count_runs(starts: I64, objects: I32, offsets: I64, ids: I32, first: int, counter: I32, out_end: I64,
-               out_term: I32, out_count: I64) -> tuple[int, int]:
+def count_runs(
+    starts: I64,
+    objects: I32,
+    offsets: I64,
+    ids: I32,
+    first: int,
+    counter: I32,
+    out_end: I64,
+    out_term: I32,
+    out_count: I64,
+) -> tuple[int, int]:
     """Objects per term in each slot, of the objects ``starts[s]:starts[s + 1]``: (slot to resume at, rows).
 
     ``out_end[s]`` gets the rows up to the end of slot s in this call.
@@ -74,8 +83,9 @@ def count_runs(starts: I64, objects: I32, offsets: I64, ids: I32, first: int, co
 
 
 @kernel
-def sum_runs(starts: I64, low: I64, high: I64, term: I32, count: I64, counter: I64, out_end: I64, out_term: I32,
-             out_count: I64) -> int:
+def sum_runs(
+    starts: I64, low: I64, high: I64, term: I32, count: I64, counter: I64, out_end: I64, out_term: I32, out_count: I64
+) -> int:
     """Add up the runs ``starts[s]:starts[s + 1]`` of each slot; the output has room for all rows."""
     n = 0
     for s in range(starts.shape[0] - 1):
@@ -129,8 +139,9 @@ def lead_slots(offsets: I64, leaders: int, term: I32, count: I64, tail: I64) -> 
 
 
 @kernel
-def pick_rows(slots: I64, offsets: I64, term: I32, count: I64, wanted: I32, out_end: I64, out_term: I32,
-              out_count: I64) -> int:
+def pick_rows(
+    slots: I64, offsets: I64, term: I32, count: I64, wanted: I32, out_end: I64, out_term: I32, out_count: I64
+) -> int:
     """Rows of the slots whose term is wanted, under its other number; the output has room for all rows."""
     n = 0
     for i in range(slots.shape[0]):
@@ -270,15 +281,26 @@ def first_terms(k: int, runs: Runs, slide: Slide) -> int:
         if n == at[ACTIVE]:
             return n
         last = slide.heap[0]
-        if n == k and not before_in_order(at[BAR_TERM], at[BAR_COUNT], last, slide.total[last], runs.name_offsets,
-                                          runs.names):
+        if n == k and not before_in_order(
+            at[BAR_TERM], at[BAR_COUNT], last, slide.total[last], runs.name_offsets, runs.names
+        ):
             return n
         lead_anew(spare, runs, slide)
 
 
 @kernel
-def slide_windows(runs: Runs, slide: Slide, whole: int, rest: int, last: int, k: int, out_window: I64, out_rank: I32,
-                  out_term: I32, out_count: I64) -> int:
+def slide_windows(
+    runs: Runs,
+    slide: Slide,
+    whole: int,
+    rest: int,
+    last: int,
+    k: int,
+    out_window: I64,
+    out_rank: I32,
+    out_term: I32,
+    out_count: I64,
+) -> int:
     """Reports of the windows from ``slide.at[WINDOW]`` to ``last``; returns the rows written.
 
     A window has ``whole`` periods and, if ``rest``, a part of one more. When the output is full, the window in hand

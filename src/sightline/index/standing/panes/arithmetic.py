@@ -14,7 +14,12 @@ import numpy.typing as npt
 from sightline.index.arrays import I64
 
 __all__ = [
-    "NO_PANE", "last_window", "pane_end", "pane_of", "panes_of_window", "windows_of_pane",
+    "NO_PANE",
+    "last_window",
+    "pane_end",
+    "pane_of",
+    "panes_of_window",
+    "windows_of_pane",
 ]
 
 #: Pane of an instant that lies in no window (gaps between windows when T < every).

@@ -55,8 +55,9 @@ class PaneCounts:
         sizes = np.diff(self.offsets)[slots]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][slots] - offsets[:-1], sizes)
-        picked = PaneCounts(self.table[slots], self.pane[slots], offsets, self.term[rows], self.count[rows],
-                            self.dictionary)
+        picked = PaneCounts(
+            self.table[slots], self.pane[slots], offsets, self.term[rows], self.count[rows], self.dictionary
+        )
         return picked.compact()
 
     def compact(self) -> PaneCounts:
@@ -70,8 +71,9 @@ class PaneCounts:
         return replace(self, term=number[self.term], dictionary=self.dictionary.take(kept))
 
 
-def count_slots(table: I64, pane: I64, starts: I64, members: I32, offsets: I64, ids: I32,
-                dictionary: TermDictionary) -> PaneCounts:
+def count_slots(
+    table: I64, pane: I64, starts: I64, members: I32, offsets: I64, ids: I32, dictionary: TermDictionary
+) -> PaneCounts:
     """Count the terms of the objects ``members[starts[s]:starts[s + 1]]`` of each slot; a term once per object."""
     begin, objects = frozen(starts, np.int64), frozen(members, np.int32)
     lists = frozen(offsets, np.int64), frozen(ids, np.int32)
@@ -100,9 +102,12 @@ def concat_counts(parts: Sequence[PaneCounts]) -> PaneCounts:
     base = np.cumsum([0] + [part.rows for part in parts])
     offsets = [part.offsets[:-1] + first for part, first in zip(parts, base, strict=False)]
     return PaneCounts(
-        np.concatenate([part.table for part in parts]), np.concatenate([part.pane for part in parts]),
-        np.concatenate([*offsets, base[-1:]]), np.concatenate([r[p.term] for p, r in zip(parts, remaps, strict=True)]),
-        np.concatenate([part.count for part in parts]), dictionary,
+        np.concatenate([part.table for part in parts]),
+        np.concatenate([part.pane for part in parts]),
+        np.concatenate([*offsets, base[-1:]]),
+        np.concatenate([r[p.term] for p, r in zip(parts, remaps, strict=True)]),
+        np.concatenate([part.count for part in parts]),
+        dictionary,
     )
 
 
@@ -119,7 +124,14 @@ def sum_counts(parts: Sequence[PaneCounts]) -> PaneCounts:
     starts = np.flatnonzero(fresh)
     ends = np.zeros(starts.size + 1, np.int64)
     out = np.empty(joined.rows, np.int32), np.empty(joined.rows, np.int64)
-    n = sum_runs(frozen(np.append(starts, order.size), np.int64), frozen(joined.offsets[:-1][order], np.int64),
-                 frozen(joined.offsets[1:][order], np.int64), frozen(joined.term, np.int32),
-                 frozen(joined.count, np.int64), np.zeros(len(joined.dictionary), np.int64), ends[1:], *out)
+    n = sum_runs(
+        frozen(np.append(starts, order.size), np.int64),
+        frozen(joined.offsets[:-1][order], np.int64),
+        frozen(joined.offsets[1:][order], np.int64),
+        frozen(joined.term, np.int32),
+        frozen(joined.count, np.int64),
+        np.zeros(len(joined.dictionary), np.int64),
+        ends[1:],
+        *out,
+    )
     return PaneCounts(table[starts], pane[starts], ends, out[0][:n].copy(), out[1][:n].copy(), joined.dictionary)

@@ -46,16 +46,29 @@ def leading_counts(parts: Sequence[tuple[PaneCounts, I64]]) -> PaneCounts:
         wanted[known[found]] = found
         room = int(np.diff(counts.offsets)[slots].sum())
         ends, out = np.empty(slots.size, np.int64), (np.empty(room, np.int32), np.empty(room, np.int64))
-        n = pick_rows(frozen(slots, np.int64), frozen(counts.offsets, np.int64), frozen(counts.term, np.int32),
-                      frozen(counts.count, np.int64), frozen(wanted, np.int32), ends, *out)
+        n = pick_rows(
+            frozen(slots, np.int64),
+            frozen(counts.offsets, np.int64),
+            frozen(counts.term, np.int32),
+            frozen(counts.count, np.int64),
+            frozen(wanted, np.int32),
+            ends,
+            *out,
+        )
         table.append(counts.table[slots])
         pane.append(counts.pane[slots])
         offsets.append(ends + rows)
         term.append(out[0][:n])
         count.append(out[1][:n])
         rows += n
-    return PaneCounts(np.concatenate(table), np.concatenate(pane), np.concatenate(offsets), np.concatenate(term),
-                      np.concatenate(count), dictionary)
+    return PaneCounts(
+        np.concatenate(table),
+        np.concatenate(pane),
+        np.concatenate(offsets),
+        np.concatenate(term),
+        np.concatenate(count),
+        dictionary,
+    )
 
 
 def _leading_terms(counts: PaneCounts, slots: I64) -> I64:

@@ -62,16 +62,26 @@ def top_terms(counts: PaneCounts, tail: I64, series: Iterable[Series]) -> tuple[
         if slots.size == 0:
             continue
         pane = counts.pane[slots]
-        runs = Runs(frozen(pane, np.int64), frozen(counts.offsets[:-1][slots], np.int64),
-                    frozen(counts.offsets[1:][slots], np.int64), frozen(tail[slots], np.int64), *rows, *names)
+        runs = Runs(
+            frozen(pane, np.int64),
+            frozen(counts.offsets[:-1][slots], np.int64),
+            frozen(counts.offsets[1:][slots], np.int64),
+            frozen(tail[slots], np.int64),
+            *rows,
+            *names,
+        )
         at = np.array([max(one.first, int(pane[0]) >> 1), 0, 0, 0, 0, NOBODY, 0, 0, 0], np.int64)
         slide = Slide(at, total, active, place, leading, leads, heap)
         room = max(FIRST_ROOM, min(one.k, terms))
         whole, rest = divmod(one.window, one.every)
         before = len(parts)
         while at[WINDOW] <= one.last:
-            out = (np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32),
-                   np.empty(room, np.int64))
+            out = (
+                np.empty(room, np.int64),
+                np.empty(room, np.int32),
+                np.empty(room, np.int32),
+                np.empty(room, np.int64),
+            )
             n = slide_windows(runs, slide, whole, int(rest > 0), one.last, one.k, *out)
             parts.append((np.full(n, number), *(column[:n].copy() for column in out)))
             room *= 2

@@ -32,8 +32,12 @@ def fine_cell(x: float, origin: float, scale: float) -> int:
 @kernel
 def box_cells(box: F64, grid: F64) -> tuple[int, int, int, int]:
     """First and last column, first and last row of a box at the finest level."""
-    return (fine_cell(box[0], grid[0], grid[2]), fine_cell(box[2], grid[0], grid[2]),
-            fine_cell(box[1], grid[1], grid[3]), fine_cell(box[3], grid[1], grid[3]))
+    return (
+        fine_cell(box[0], grid[0], grid[2]),
+        fine_cell(box[2], grid[0], grid[2]),
+        fine_cell(box[1], grid[1], grid[3]),
+        fine_cell(box[3], grid[1], grid[3]),
+    )
 
 
 @kernel
