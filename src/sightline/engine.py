@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sightline.spark.starter import Starter
 
 BALANCE_POLICIES = ("never",)
+_CALLS = {"range": "matches(id)", "nearest": "nearest(id) or nearest_events(id)", "top_terms": "reports(id)"}
 _KEEP: Any = object()  # "what is omitted stays as stored"
 
 
@@ -215,9 +216,10 @@ class Engine:
         table = to_arrow() if to_arrow is not None else queries
         return Result(pa.table({"id": self._registry.subscribe_many(table, start, ttl)}))
 
-    def unsubscribe(self, id: str | Iterable[str]) -> None:
+    def unsubscribe(self, id: str | Subscription | Iterable[str | Subscription]) -> None:
         """Drop one or several subscriptions; their results stay."""
-        self._registry.unsubscribe([id] if isinstance(id, str) else list(id))
+        given = [id] if isinstance(id, (str, Subscription)) else list(id)
+        self._registry.unsubscribe([_id_of(one) for one in given])
 
     def subscriptions(self) -> Result:
         """The standing subscriptions: id, kind, query (JSON), start, end."""
@@ -252,21 +254,26 @@ class Engine:
 
     # --- results ---------------------------------------------------------------------------------------------------
 
-    def matches(self, id: str, since_batch: int | None = None) -> Result:
-        """Committed matches of a range subscription, by batch."""
-        return Result(self._results.matches(id, self._numbers(id), since_batch))
+    @property
+    def version(self) -> int:
+        """The last commit, which ``since_batch`` and the column ``batch`` count in."""
+        return self._store.commits.refresh().version
 
-    def nearest(self, id: str) -> Result:
+    def matches(self, id: str | Subscription, since_batch: int | None = None) -> Result:
+        """Committed matches of a range subscription, by batch; of later batches only, if one is named."""
+        return Result(self._results.matches(_id_of(id), self._numbers(id, "range"), since_batch))
+
+    def nearest(self, id: str | Subscription) -> Result:
         """The current k nearest of a nearest subscription, by rank."""
-        return Result(self._results.nearest(self._numbers(id)[-1]))
+        return Result(self._results.nearest(self._numbers(id, "nearest")[-1]))
 
-    def nearest_events(self, id: str) -> Result:
-        """What entered and left a nearest subscription, by batch."""
-        return Result(self._results.nearest_events(self._numbers(id)))
+    def nearest_events(self, id: str | Subscription, since_batch: int | None = None) -> Result:
+        """What entered and left a nearest subscription, by batch; in later batches only, if one is named."""
+        return Result(self._results.nearest_events(self._numbers(id, "nearest"), since_batch))
 
-    def reports(self, id: str) -> Result:
-        """Reports of a top-terms subscription, by window."""
-        return Result(self._results.reports(self._numbers(id)))
+    def reports(self, id: str | Subscription, since_batch: int | None = None) -> Result:
+        """Reports of a top-terms subscription, by window; of later batches only, if one is named."""
+        return Result(self._results.reports(self._numbers(id, "top_terms"), since_batch))
 
     def counters(self) -> dict[str, int]:
         """Totals over all commits: objects, matches, rejects (and by reason), late, candidates."""
@@ -304,12 +311,22 @@ class Engine:
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
-    def _numbers(self, id_: str) -> list[int]:
+    def _numbers(self, id: str | Subscription, kind: str) -> list[int]:
+        """Numbers that an id has had as a subscription of a kind: what it was before a replacement stays readable."""
         self._book.refresh()
-        numbers = self._book.numbers(id_)
+        numbers = self._book.numbers(_id_of(id))
         if not numbers:
-            raise UnknownSubscription("no subscription has this id", value=id_, hint="subscriptions() lists them")
-        return numbers
+            raise UnknownSubscription("no subscription has this id", value=id, hint="subscriptions() lists them")
+        kinds = self._book.kinds(numbers)
+        found = [number for number, its in zip(numbers, kinds, strict=True) if its == kind]
+        if not found:
+            raise UnknownSubscription(
+                f"this is no {kind.replace('_', '-')} subscription",
+                value=_id_of(id),
+                allowed=f"ids of {kind.replace('_', '-')} subscriptions",
+                hint=f"it is a {kinds[-1].replace('_', '-')} one: {_CALLS[kinds[-1]]} has its results",
+            )
+        return found
 
     def _start(self) -> Starter:
         if self._starter is None:
@@ -317,3 +334,7 @@ class Engine:
 
             self._starter = Starter(self._store, lambda: self.spark)
         return self._starter
+
+
+def _id_of(given: str | Subscription) -> str:
+    return given.id if isinstance(given, Subscription) else given

@@ -71,12 +71,9 @@ class _Matches(_Feed):
 
 class _Nearest(_Feed):
     def fresh(self) -> Iterator[dict[str, Any]]:
-        newest = self.since_batch
-        for row in self.engine.nearest_events(self.id).to_pylist():
-            if self.since_batch is None or row["batch"] > self.since_batch:
-                newest = row["batch"] if newest is None else max(newest, row["batch"])
-                yield row
-        self.since_batch = newest
+        for row in self.engine.nearest_events(self.id, since_batch=self.since_batch).to_pylist():
+            self.since_batch = row["batch"]
+            yield row
 
 
 class _Reports(_Feed):
@@ -85,13 +82,14 @@ class _Reports(_Feed):
         self.window_end: Any = None
 
     def fresh(self) -> Iterator[dict[str, Any]]:
-        # A report has no batch; windows close in the order of their ends, so the last end is the position.
-        newest = self.window_end
-        for row in self.engine.reports(self.id).to_pylist():
+        # A report has no batch, so what was committed while it was read comes again; windows close in the order of
+        # their ends, so those up to the last one were shown.
+        until, newest = self.engine.version, self.window_end
+        for row in self.engine.reports(self.id, since_batch=self.since_batch).to_pylist():
             if self.window_end is None or row["window_end"] > self.window_end:
-                newest = row["window_end"] if newest is None else max(newest, row["window_end"])
+                newest = row["window_end"]
                 yield {"event": "report", **row}
-        self.window_end = newest
+        self.since_batch, self.window_end = until, newest
 
 
 _FEEDS: dict[str, type[_Feed]] = {"range": _Matches, "nearest": _Nearest, "top_terms": _Reports}

@@ -109,6 +109,11 @@ class SubscriptionBook:
             for row in np.flatnonzero(pc.equal(part.block.ids, id_).to_numpy(zero_copy_only=False))
         ]
 
+    def kinds(self, nums: Sequence[int]) -> list[str]:
+        """Kinds of some numbers (ascending)."""
+        names = list(KIND_NAMES)
+        return [names[kind] for kind in self.block(np.array(nums, np.int64)).kind] if nums else []
+
     def active(self, id_: str) -> int | None:
         """The number an id stands under, None when it does not stand."""
         return next((num for num in reversed(self.numbers(id_)) if self._dropped_at[num] == NEVER), None)

@@ -66,14 +66,14 @@ class Results:
             rows = rows.filter(pc.equal(rows[BATCH], pc.max(rows[BATCH])))
         return _shaped(_metres(rows), NEAREST).sort_by("rank")
 
-    def nearest_events(self, nums: Sequence[int]) -> pa.Table:
+    def nearest_events(self, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """What entered and left, by batch; leaves before enters, each by rank."""
-        rows = _shaped(_metres(self._rows("nearest_events", nums)), NEAREST_EVENTS)
+        rows = _shaped(_metres(self._rows("nearest_events", nums, since_batch)), NEAREST_EVENTS)
         return rows.sort_by([("batch", "ascending"), ("event", "descending"), ("rank", "ascending")])
 
-    def reports(self, nums: Sequence[int]) -> pa.Table:
+    def reports(self, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """Reports of a top-terms subscription, by window, then rank."""
-        rows = _shaped(self._rows("reports", nums), REPORTS)
+        rows = _shaped(self._rows("reports", nums, since_batch), REPORTS)
         return rows.sort_by([("window_end", "ascending"), ("rank", "ascending")])
 
     def rejects(self) -> pa.Table:
