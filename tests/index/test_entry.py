@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.index.entry import Entry
 from sightline.index.objects.postings.heaps_kernels import put_in_order
 from sightline.index.objects.strings._kernels import gather_strings

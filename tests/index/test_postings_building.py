@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.index.objects.postings import _kernels, beside
 from sightline.index.objects.postings import building_kernels as building
 from sightline.index.objects.postings.index import PostingsIndex

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.partition.a_grid import AGridParams, AGridRouting
 from sightline.partition.a_grid.checks import queries_checked
 from sightline.partition.a_grid.decompose import Split, best_split, decomposed

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.index.arrays import frozen_fields
+from sightline.flat.arrays import frozen_fields
 from sightline.partition.cost import dkm_sks
 
 # Four objects with terms a = 0, b = 1, c = 2: a b, a, c, a c.

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.partition._kernels import cells_of
 from sightline.partition.cost.tornado import SummedCosts, cell_costs, largest_cost
 

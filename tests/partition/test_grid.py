@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.partition._kernels import cell_of, cells_met
 from sightline.partition.grid import SIDE, GridRouting
 from tests.partition.tilings import GLOBE, SPACE_NAMES, SPACES, block_of, objects_at

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sightline as sl
+from sightline.flat.arrays import frozen
 from sightline.geo.contains import inside
-from sightline.index.arrays import frozen
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.config import StoreConfig

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.index.arrays import frozen, frozen_fields
+from sightline.flat.arrays import frozen, frozen_fields
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads, worker_loads
 from sightline.partition.kdt_tree import HybridParams, KdtTreeRouting
 from sightline.partition.kdt_tree.hybrid._kernels import UNIT_TYPES, Units, deal

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.index.protocol import NO_BOUND, NearestBounds, ObjectColumns
 from sightline.index.registry import NEAREST_INDEXES, STANDING_INDEXES
 from sightline.index.standing.block import KIND_NEAREST, KIND_TOP_TERMS, QueryBlock

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.partition.terms.groups._kernels import (
     Limits,
     choose,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sightline.flat.arrays import frozen
 from sightline.text import TermBatch, TermDictionary, tokenise, valid_utf8
-from sightline.text.arrow_rows import frozen
 from sightline.text.dictionary import hash_key
 from sightline.text.lookup_kernels import hash_bytes
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sightline.bench.workload import HASH_SEED, posts, subscriptions, taken
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 from sightline.index.protocol import NearestBounds, ObjectColumns
 from sightline.index.standing.balls import BallsIndex, NearestState
 from sightline.index.standing.block import QueryBlock

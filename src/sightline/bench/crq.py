@@ -20,7 +20,7 @@ from sightline.bench.loads import Load, Posts, loads_of, two_sets
 from sightline.bench.reverse_indexes import RectangleTree, TantivyReverse, pairs_of
 from sightline.bench.timing import PROGRESS, bytes_of, interleaved, rounded, seconds
 from sightline.bench.workload import Bounds, along_curve, range_queries, taken
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 from sightline.index.protocol import ObjectColumns, StandingIndex
 from sightline.index.registry import DEFAULT_STANDING, STANDING_INDEXES
 from sightline.index.standing.block import QueryBlock

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from sightline.bench.extras import extra
 from sightline.bench.timing import seconds
+from sightline.flat.arrays import F64, I64
 from sightline.geo.bounds import pieces
 from sightline.geo.distance import distance_mm
-from sightline.index.arrays import F64, I64
 from sightline.index.protocol import ObjectColumns
 from sightline.model.regions import Circle
 from sightline.model.space import Space

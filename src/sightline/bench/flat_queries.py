@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I32, I64
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 

@@ -9,23 +9,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from sightline.flat.cores import cores
+
 
 def machine() -> dict[str, Any]:
     """Processor, memory and versions; enough to tell why two figures differ."""
     return {
         "cpu": _cpu_name(),
-        "cores": available_cores(),
+        "cores": cores(),
         "memory_gb": round(total_memory() / 2**30, 1),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in ("numba", "numpy", "pyarrow", "pyspark")},
     }
-
-
-def available_cores() -> int:
-    """Cores this process may use, which in a container is less than the machine has."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def total_memory() -> int:

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from sightline.bench.six_types import SixTypes
 from sightline.bench.workload import HASH_SEED, STEP_US, table_of
+from sightline.flat.ipc import whole
 from sightline.model.config import StoreConfig
-from sightline.model.ipc import whole
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.parcel import RECEIPT, Parcel

@@ -14,7 +14,7 @@ from shapely import STRtree, box, points
 from sightline.bench.extras import extra
 from sightline.bench.flat_queries import FlatObjects, FlatQueries
 from sightline.bench.workload import Bounds
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 
 __all__ = ["RectangleTree", "TantivyReverse", "pairs_of"]
 

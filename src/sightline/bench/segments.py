@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from sightline.bench.timing import PROGRESS, bytes_of, seconds
 from sightline.bench.workload import HASH_SEED, table_of, taken
+from sightline.flat.arrays import F64, I64, Flag, frozen
 from sightline.geo.curve import curve_keys
-from sightline.index.arrays import F64, I64, Flag, frozen
 from sightline.index.objects.segment import Segment, build_segment
 from sightline.index.objects.strings import StringColumn
 from sightline.index.protocol import ObjectColumns

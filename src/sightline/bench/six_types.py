@@ -35,8 +35,8 @@ from sightline.bench.workload import (
     range_queries,
     taken,
 )
+from sightline.flat.arrays import F64, I64
 from sightline.generate.posts import PostGenerator
-from sightline.index.arrays import F64, I64
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.config import StoreConfig

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sightline.bench.timing import latency, rounded
-from sightline.index.arrays import F64
+from sightline.flat.arrays import F64
 
 __all__ = ["ENGINE", "OURS", "Board"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sightline.bench.extras import extra
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 from sightline.index.protocol import ObjectColumns
 
 __all__ = ["TantivyDocuments"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64
+from sightline.flat.arrays import F64
 
 #: Long benchmarks say here what they are doing; the command line shows it on stderr.
 PROGRESS = logging.getLogger("sightline.bench")

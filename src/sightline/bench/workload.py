@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sightline.flat.arrays import F64, I32, I64, Flag
 from sightline.geo.curve import curve_keys
-from sightline.index.arrays import F64, I32, I64, Flag
 from sightline.index.protocol import ObjectColumns
 from sightline.model.errors import BadConfig, BadSource
 from sightline.model.space import GEOGRAPHIC_BOUNDS

@@ -25,9 +25,9 @@ import numpy as np
 
 from sightline.bench.six_types import TYPES, SixTypes
 from sightline.bench.workload import table_of
+from sightline.flat.arrays import F64, I32, I64, U8, Flag, offsets_of
 from sightline.geo.bounds import table_pieces
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import F64, I32, I64, U8, Flag, offsets_of
 from sightline.index.objects.segment import Segment, build_segment
 from sightline.index.protocol import NO_BOUND, Conjunct, ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS, QueryBlock

@@ -14,7 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from sightline.bench.machine import available_cores, total_memory
+from sightline.bench.machine import total_memory
+from sightline.flat.cores import cores
 from sightline.jit import cache_directory
 
 LEAST_JAVA = 17
@@ -109,7 +110,7 @@ def demo_extra() -> Check:
 def memory() -> Check:
     """Memory of the machine or container."""
     gb = total_memory() / 2**30
-    found = f"{gb:.1f} GB, {available_cores()} cores"
+    found = f"{gb:.1f} GB, {cores()} cores"
     if gb < LEAST_MEMORY_GB:
         return Check(
             "memory", "warning", found, f"{LEAST_MEMORY_GB:g} GB or more avoids out-of-memory kills of workers"

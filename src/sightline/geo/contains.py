@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import frozen
 from sightline.geo import _kernels
 from sightline.geo._kernels import POLYGON
-from sightline.geo.distance import point_arrays, read_only
+from sightline.geo.distance import point_arrays
 from sightline.geo.polygon import inside_polygon
 from sightline.geo.region_table import RegionTable
 from sightline.model.regions import Region
@@ -36,8 +37,8 @@ def inside_pairs(
         raise ValueError(f"rows and points differ in length: {rows.size} and {xs.size}")
     if rows.size and not (rows.min() >= 0 and rows.max() < len(table)):
         raise IndexError(f"region rows must lie in 0..{len(table) - 1}")
-    kind, params = read_only(table.kind), read_only(np.ascontiguousarray(table.params))
-    result = _kernels.inside_pairs(space.is_geographic, kind, params, read_only(rows), xs, ys)
+    kind, params = frozen(table.kind), frozen(np.ascontiguousarray(table.params))
+    result = _kernels.inside_pairs(space.is_geographic, kind, params, frozen(rows), xs, ys)
     if table.polygon_data.size:
         pairs = np.flatnonzero(result & (table.kind[rows] == POLYGON))
         pairs = pairs[np.argsort(rows[pairs], kind="stable")]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import frozen
 from sightline.geo import _kernels
 from sightline.geo._kernels import CURVE_BITS, curve_key, gather, quantise_one, spread
-from sightline.geo.distance import point_arrays, read_only
+from sightline.geo.distance import point_arrays
 
 __all__ = ["CURVE_BITS", "curve_key", "curve_keys", "gather", "quantise", "quantise_one", "spread"]
 
@@ -29,5 +30,5 @@ def curve_keys(lons: npt.ArrayLike, lats: npt.ArrayLike, bounds: Sequence[float]
 
 def quantise(values: npt.ArrayLike, low: float, high: float) -> npt.NDArray[np.int64]:
     """Cells of values among ``2**CURVE_BITS`` of ``[low, high]``; monotone and clamped."""
-    flat = read_only(np.ascontiguousarray(values, np.float64).reshape(-1))
+    flat = frozen(np.ascontiguousarray(values, np.float64).reshape(-1))
     return _kernels.quantise(flat, float(low), float(high))

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import frozen
 from sightline.geo import _kernels
 from sightline.geo._kernels import EARTH_RADIUS_M, haversine_mm, planar_mm
 from sightline.model.space import Space
@@ -43,19 +44,8 @@ def pair_distance_mm(
 
 def point_arrays(lons: npt.ArrayLike, lats: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Both coordinates as contiguous, read-only float64 arrays of one length."""
-    xs = read_only(np.ascontiguousarray(lons, np.float64).reshape(-1))
-    ys = read_only(np.ascontiguousarray(lats, np.float64).reshape(-1))
+    xs = frozen(np.ascontiguousarray(lons, np.float64).reshape(-1))
+    ys = frozen(np.ascontiguousarray(lats, np.float64).reshape(-1))
     if xs.size != ys.size:
         raise ValueError(f"lon and lat differ in length: {xs.size} and {ys.size}")
     return xs, ys
-
-
-def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """A view that cannot be written to.
-
-    Mapped arrays are read-only and to Numba that is another type, which costs a second compilation; handing
-    kernels nothing else keeps it at one.
-    """
-    view = array.view()
-    view.flags.writeable = False
-    return view

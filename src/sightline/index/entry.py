@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 
 __all__ = ["Entry"]
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sightline.index.arrays import F64
+from sightline.flat.arrays import F64
 from sightline.partition.tiles.cuts import Box, cut_in_two
 from sightline.partition.tiles.sampled import SampledRouting
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, Self, runtime_checkable
 
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.protocol import QueryLeaves, Routing
 

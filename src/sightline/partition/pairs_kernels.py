@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64
+from sightline.flat.arrays import I32, I64
 from sightline.jit import kernel
 
 

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sightline.index.arrays import F64
+from sightline.flat.arrays import F64
 from sightline.partition.tiles.cuts import Box
 from sightline.partition.tiles.sampled import SampledRouting
 

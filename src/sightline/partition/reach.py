@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64
 from sightline.geo._kernels import BOX
 from sightline.geo.bounds import table_pieces
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import F64, I32, I64
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space

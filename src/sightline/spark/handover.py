@@ -24,7 +24,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from sightline.model.ipc import parts, whole
+from sightline.flat.ipc import parts, whole
 from sightline.stages.exchange.parcel import Parcel
 from sightline.store.disk import write_file
 from sightline.store.mounts import is_on_network

@@ -16,8 +16,8 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
-from sightline.model.columns import column_of
-from sightline.model.ipc import whole
+from sightline.flat.columns import column_of
+from sightline.flat.ipc import whole
 from sightline.spark.handover import Handover
 from sightline.spark.warming import warm_process
 from sightline.stages.exchange.job import Job

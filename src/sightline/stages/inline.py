@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from sightline.model.ipc import whole
+from sightline.flat.ipc import whole
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.parcel import RECEIPT, Parcel
 from sightline.stages.flow.merge import merge

@@ -24,8 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from xxhash import xxh3_64, xxh3_64_intdigest
 
+from sightline.flat.ipc import Pieces
 from sightline.model.errors import CorruptFile, IncompatibleStore
-from sightline.model.ipc import Pieces
 from sightline.store.disk import write_file
 from sightline.store.sealed_json import plain
 

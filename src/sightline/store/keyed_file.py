@@ -19,8 +19,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.model import ipc
-from sightline.model.columns import column_of, table_of, values_of
+from sightline.flat import ipc
+from sightline.flat.arrays import frozen
+from sightline.flat.columns import column_of, table_of, values_of
 from sightline.store._kernels import move_runs
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, key_filter
@@ -230,7 +231,7 @@ def _joined_pairs(files: Sequence[KeyedFile], objects: pa.Table) -> KeyedTable:
     run, first = 0, 0
     for file in files:
         refers, stop = values_of(file.columns().column(OBJECT).combine_chunks()), run + len(file.keys)
-        inputs = _read_only(refers), _read_only(file.file.array("offsets")), _read_only(place[run:stop])
+        inputs = frozen(refers), frozen(file.file.array("offsets")), frozen(place[run:stop])
         move_runs(*inputs, np.int32(first), out)
         run, first = stop, first + _rows_of(file.objects())
     sorted_keys = run_key[runs]
@@ -238,13 +239,6 @@ def _joined_pairs(files: Sequence[KeyedFile], objects: pa.Table) -> KeyedTable:
     np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=fresh[1:])
     offsets = np.append((ends - length[runs])[fresh], len(out)).astype(np.int64)
     return KeyedTable(sorted_keys[fresh], table_of({OBJECT: out}), objects, offsets)
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view no one writes to: to a kernel, mapped and computed arrays are then of one type."""
-    view = array.view(np.ndarray)
-    view.flags.writeable = False
-    return view
 
 
 def _rows_of(objects: pa.Table | None) -> int:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.arrays import frozen
+
 U8 = npt.NDArray[np.uint8]
 I64 = npt.NDArray[np.int64]
-
-
-def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A contiguous read-only view.
-
-    To Numba a read-only array is another type than a writable one; kernels get their input in this one form, so that
-    a memory-mapped array does not compile them anew (1.5 s).
-    """
-    view = np.ascontiguousarray(array).view()
-    view.setflags(write=False)
-    return view
 
 
 def byte_rows(column: pa.Array | pa.ChunkedArray) -> tuple[U8, I64]:

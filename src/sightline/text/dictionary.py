@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.text.arrow_rows import byte_rows, frozen
+from sightline.flat.arrays import frozen
+from sightline.text.arrow_rows import byte_rows
 from sightline.text.lookup_kernels import TermSink, fill_slots, find_terms, hash_rows, intern_terms, take_terms
 
 U8 = npt.NDArray[np.uint8]
@@ -124,7 +125,7 @@ class TermDictionary:
         offsets = np.zeros(terms.size + 1, np.int64)
         np.cumsum(self.offsets[1:][terms] - self.offsets[:-1][terms], out=offsets[1:])
         hashes, data = np.empty(terms.size, np.int64), np.empty(offsets[-1], np.uint8)
-        take_terms(self._arrays, frozen(terms), hashes, offsets, data)
+        take_terms(self._arrays, frozen(terms, np.int64), hashes, offsets, data)
         return TermDictionary(hashes, offsets, data)
 
     @staticmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.text.arrow_rows import frozen
+from sightline.flat.arrays import frozen
 from sightline.text.dictionary import I32, TermDictionary, table_size
 from sightline.text.lookup_kernels import TermSink, fill_slots, intern_terms
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sightline.text.arrow_rows import frozen
+from sightline.flat.arrays import frozen
 from sightline.text.dictionary import TermDictionary
 from sightline.text.postings_kernels import RowSink, gather_rows, remap_rows, renumber_rows
 
@@ -52,7 +52,7 @@ class TermBatch:
         ids, counts = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.uint16)
         number = np.full(len(self.dictionary), -1, np.int32)
         own = frozen(self.offsets), frozen(self.ids), frozen(self.counts)
-        gather_rows(*own, frozen(rows), offsets, ids, counts, number)
+        gather_rows(*own, frozen(rows, np.int64), offsets, ids, counts, number)
         kept = self.dictionary.take(np.flatnonzero(number >= 0))
         return TermBatch(offsets, ids, counts, self.words[rows], kept)
 

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.arrays import frozen
 from sightline.model._unicode14 import normalise, tables
 from sightline.model.text_config import TextConfig
 from sightline.text._kernels import DONE, scan_rows
-from sightline.text.arrow_rows import byte_rows, frozen
+from sightline.text.arrow_rows import byte_rows
 from sightline.text.cutting_kernels import BLOCK_BYTES, BLOCK_ROWS, WHOLE, CharTables, Texts, Words, classify
 from sightline.text.dictionary import TermDictionary, dictionary_of, hash_key, table_size
 from sightline.text.lookup_kernels import TermSink, fill_slots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64, U16
+from sightline.flat.arrays import I32, I64, U16
 from sightline.jit import kernel
 
 BATCH = 128  # rows whose counts are fetched together

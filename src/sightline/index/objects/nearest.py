@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 
 __all__ = ["kth_distance", "nearest_first"]
 

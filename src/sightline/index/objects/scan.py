@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from sightline.flat.arrays import F64, I32, I64, Flag
 from sightline.geo.contains import inside
 from sightline.geo.distance import distance_mm
-from sightline.index.arrays import F64, I32, I64, Flag
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.objects.top_terms import top_from_counts
 from sightline.index.protocol import Conjunct, ObjectColumns, TopTerms, Work

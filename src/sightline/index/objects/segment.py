@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I32, I64, U16, frozen, narrowed
+from sightline.flat import ipc
+from sightline.flat.arrays import F64, I32, I64, U16, frozen, narrowed
+from sightline.flat.columns import column_of
 from sightline.index.objects import _kernels
 from sightline.index.objects.strings import StringColumn, readable, taken
 from sightline.index.protocol import ObjectColumns, ObjectReader
 from sightline.index.registry import DEFAULT_OBJECTS, object_index
-from sightline.model import ipc
-from sightline.model.columns import column_of
 from sightline.model.space import GEOGRAPHIC_BOUNDS
 from sightline.text.dictionary import TermDictionary
 from sightline.text.term_batch import TermBatch

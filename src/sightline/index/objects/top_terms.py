@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 from sightline.index.protocol import TopTerms
 
 __all__ = ["top_from_counts", "top_of"]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, U8
+from sightline.flat.arrays import F64, I32, I64, U8
 from sightline.jit import kernel
 
 

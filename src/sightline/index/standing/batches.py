@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sightline.flat.arrays import I32, frozen
 from sightline.geo.contains import inside_pairs
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import I32, frozen
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing._kernels import Batch
 from sightline.model.space import Space

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.arrays import F64, I32, I64, U8, frozen, frozen_fields, offsets_of
 from sightline.geo.bounds import table_pieces
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import F64, I32, I64, U8, frozen, frozen_fields, offsets_of
 from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts
 from sightline.index.standing.bulk import QueryColumns, read_queries, read_table
 from sightline.index.standing.keywords import KeywordTable, spread_rows

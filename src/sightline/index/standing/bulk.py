@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.flat.arrays import F64, I32, I64, U8, Flag
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import F64, I32, I64, U8, Flag
 from sightline.index.standing.bulk_json import query_texts
 from sightline.index.standing.keywords import KeywordTable, compile_dnfs, compile_expressions, compile_lists
 from sightline.index.standing.kinds import KIND_NAMES, KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS

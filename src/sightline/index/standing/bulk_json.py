@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.flat.arrays import F64, I64, U8
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import F64, I64, U8
 from sightline.index.standing.kinds import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS
 from sightline.model.durations import format_duration
 

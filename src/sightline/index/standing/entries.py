@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64, U8, frozen, frozen_fields, offsets_of
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import F64, I32, I64, U8, frozen, frozen_fields, offsets_of
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing._kernels import (
     CONJUNCT_TYPES,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.index.arrays import I32, I64, offsets_of, sorted_distinct
+from sightline.flat.arrays import I32, I64, offsets_of, sorted_distinct
 from sightline.model.config import StoreConfig
 from sightline.model.dnf import Dnf
 from sightline.model.errors import BadExpression

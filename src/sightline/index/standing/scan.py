@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import I32, I64, Flag
 from sightline.geo.contains import inside_pairs
 from sightline.geo.distance import pair_distance_mm
-from sightline.index.arrays import I32, I64, Flag
 from sightline.index.protocol import MatchPairs, NearestBounds, NearestPairs, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, frozen, offsets_of
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.a_grid._kernels import PYRAMID, Postings, candidates_checked, pyramid_keys, rarest

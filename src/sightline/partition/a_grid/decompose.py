@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64
+from sightline.flat.arrays import I32, I64
 from sightline.partition.cost.tornado import Span, SummedCosts, largest_cost
 
 __all__ = ["Split", "best_split", "decomposed"]

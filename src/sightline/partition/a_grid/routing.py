@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, frozen
+from sightline.flat.arrays import F64, I32, frozen
 from sightline.model.space import Space
 from sightline.partition._kernels import cells_of
 from sightline.partition.a_grid.checks import queries_checked

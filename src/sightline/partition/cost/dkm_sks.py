@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, frozen
+from sightline.flat.arrays import F64, I32, I64, frozen
 from sightline.partition.cost import _kernels
 from sightline.partition.cost._kernels import WORD_TYPES, Words
 

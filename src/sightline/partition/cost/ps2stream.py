@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, frozen
+from sightline.flat.arrays import F64, frozen
 from sightline.partition.cost import _kernels
 
 __all__ = ["LoadCosts", "balance_factor", "is_balanced", "steady_loads", "total_load", "worker_loads"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, frozen
+from sightline.flat.arrays import F64, frozen
 from sightline.partition.cost._kernels import (
     CKQ,
     CRQ,

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 
 __all__ = ["Span", "SummedCosts", "cell_costs", "largest_cost"]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, U8, Flag
+from sightline.flat.arrays import F64, I32, I64, U8, Flag
 from sightline.jit import kernel
 from sightline.partition.pairs_kernels import add_once, by_worker, with_room
 from sightline.partition.terms._kernels import hashed_to

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, Flag, frozen, frozen_fields
+from sightline.flat.arrays import F64, I32, I64, Flag, frozen, frozen_fields
 from sightline.partition.kdt_tree._kernels import GRID_TYPES, GridT, slots_for
 from sightline.text.dictionary import table_size
 

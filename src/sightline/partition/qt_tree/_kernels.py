@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, U8, Flag
+from sightline.flat.arrays import F64, I32, I64, U8, Flag
 from sightline.jit import kernel
 from sightline.partition.cost._kernels import covered
 

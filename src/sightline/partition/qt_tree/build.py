@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, U8, frozen
+from sightline.flat.arrays import F64, I32, U8, frozen
 from sightline.index.protocol import ObjectColumns
 from sightline.partition.qt_tree._kernels import (
     FOUR,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64, frozen
+from sightline.flat.arrays import I32, I64, frozen
 from sightline.index.protocol import ObjectColumns
 from sightline.partition.leaf_routes import at_leaves
 from sightline.partition.protocol import Arrays, ObjectRoutes

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import I32, I64, Flag, frozen
+from sightline.flat.arrays import I32, I64, Flag, frozen
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space

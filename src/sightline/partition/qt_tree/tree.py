@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, U8, frozen
+from sightline.flat.arrays import F64, I32, I64, U8, frozen
 from sightline.partition.qt_tree._kernels import LEAF, TEXTUAL, Asked, Nodes
 
 __all__ = ["Tree"]

@@ -27,7 +27,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, U8, frozen
+from sightline.flat.arrays import F64, I32, I64, U8, frozen
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space

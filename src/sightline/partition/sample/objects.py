@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
 from sightline.geo.distance import EARTH_RADIUS_M
-from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.cost.dkm_sks import WORD_TYPES, Words

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I32, I64
 from sightline.jit import kernel
 
 #: Edges of boxes that lie this near to an edge of a cell, in cells, lie on it.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I32, I64
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 
 __all__ = ["KeywordMasses"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, frozen
+from sightline.flat.arrays import F64, I32, I64, frozen
 from sightline.partition.statistics._kernels import count_points, covering_cells
 
 __all__ = ["Pyramid", "StatisticsParams"]

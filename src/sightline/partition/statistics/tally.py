@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, U8, frozen
+from sightline.flat.arrays import F64, I32, I64, U8, frozen
 from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, QueryBlock
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US

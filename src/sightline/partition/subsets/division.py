@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I32, I64, U8, frozen, sorted_distinct
+from sightline.flat.arrays import F64, I32, I64, U8, frozen, sorted_distinct
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.protocol import Arrays
 from sightline.partition.subsets.greedy import longest_first

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 from sightline.partition.cost.dkm_sks import most_overlapping
 from sightline.partition.subsets.division import HYBRID, SPATIAL, Plan
 from sightline.partition.subsets.greedy import in_turn, weights

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, frozen
+from sightline.flat.arrays import F64, I32, frozen
 from sightline.partition.subsets._kernels import deal
 
 __all__ = ["in_turn", "longest_first", "weights"]

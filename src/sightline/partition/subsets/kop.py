@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 from sightline.partition.subsets.division import KEYWORD, Plan
 from sightline.partition.subsets.greedy import longest_first, weights
 from sightline.partition.subsets.routing import SubsetRouting

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, Flag
+from sightline.flat.arrays import F64, I32, I64, Flag
 
 __all__ = ["Later", "rows_of"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I32, I64
 from sightline.partition.cost.dkm_sks import subset_cost
 from sightline.partition.subsets.division import SPATIAL, Plan
 from sightline.partition.subsets.greedy import longest_first, weights

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, frozen, offsets_of
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space
 from sightline.partition.cost.dkm_sks import Words, subscription_costs

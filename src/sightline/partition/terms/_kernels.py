@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64
+from sightline.flat.arrays import I32, I64
 from sightline.jit import kernel
 from sightline.partition.pairs_kernels import add_once, by_worker, with_room
 

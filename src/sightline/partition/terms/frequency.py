@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sightline.index.arrays import I32
+from sightline.flat.arrays import I32
 from sightline.partition.allocate import longest_first
 from sightline.partition.history import History
 from sightline.partition.terms.routing import TermRouting

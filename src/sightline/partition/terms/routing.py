@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sightline.index.arrays import I32, frozen
+from sightline.flat.arrays import I32, frozen
 from sightline.partition.history import History
 from sightline.partition.terms._kernels import all_hashed_to
 from sightline.partition.terms.routing import TermRouting

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, frozen, sorted_distinct
+from sightline.flat.arrays import F64, I32, I64, frozen, sorted_distinct
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.history import History

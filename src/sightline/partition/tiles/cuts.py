@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, frozen
+from sightline.flat.arrays import F64, I32, frozen
 from sightline.partition.tiles._kernels import leaves_by_cuts, ranges_by_cuts
 from sightline.partition.tiles.routing import TiledRouting, dealt, painted
 

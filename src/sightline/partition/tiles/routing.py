@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I32, frozen
+from sightline.flat.arrays import F64, I32, frozen
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.allocate import longest_first

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
-from sightline.index.arrays import F64
+from sightline.flat.arrays import F64
 from sightline.model.space import Space
 from sightline.partition.history import History
 from sightline.partition.tiles.cuts import Box, CutRouting, halved, inside

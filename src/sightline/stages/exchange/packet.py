@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import narrowed
+from sightline.flat.arrays import narrowed
+from sightline.flat.columns import column_of, values_of
+from sightline.flat.ipc import Pieces, Value, streams, whole
 from sightline.index.protocol import ObjectColumns
-from sightline.model.columns import column_of, values_of
-from sightline.model.ipc import Pieces, Value, streams, whole
 from sightline.text.dictionary import TermDictionary
 from sightline.text.term_batch import TermBatch
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.model.columns import column_of, values_of
-from sightline.model.ipc import Pieces, Value, streams, whole
+from sightline.flat.columns import column_of, values_of
+from sightline.flat.ipc import Pieces, Value, streams, whole
 
 OBJECTS = 0  # a packet, route -> work
 REJECTS = 1  # rejected rows, route -> work

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.model.columns import column_of, empty_table, values_of
+from sightline.flat.columns import column_of, empty_table, values_of
 from sightline.model.space import Space
 from sightline.text.utf8 import valid_utf8
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.model.columns import table_of, values_of
+from sightline.flat.columns import table_of, values_of
 from sightline.stages.exchange.job import Job
 
 Count = Callable[[str, int], None]

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from sightline.flat.columns import column_of, table_of, values_of
+from sightline.flat.ipc import whole
 from sightline.index.standing.panes import PaneCounts
-from sightline.model.columns import column_of, table_of, values_of
-from sightline.model.ipc import whole
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.parcel import LATE, MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
 from sightline.stages.exchange.target import Target

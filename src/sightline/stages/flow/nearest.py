@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.flat.columns import column_of, empty_table, values_of
 from sightline.index.protocol import NO_BOUND, NearestBounds
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.keywords import spread_rows
-from sightline.model.columns import column_of, empty_table, values_of
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.packet import Packet

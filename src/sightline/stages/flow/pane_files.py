@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import narrowed
+from sightline.flat.arrays import narrowed
+from sightline.flat.columns import batch_of, values_of
+from sightline.flat.ipc import Pieces, Value, streams, whole
 from sightline.index.standing.keywords import spread_rows
 from sightline.index.standing.panes import PaneCounts, leaders_first, sum_counts
-from sightline.model.columns import batch_of, values_of
-from sightline.model.ipc import Pieces, Value, streams, whole
 from sightline.stages.exchange.target import Target
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, new_name

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.model.columns import column_of, table_of
+from sightline.flat.columns import column_of, table_of
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.packet import Packet
 from sightline.stages.flow.late import Count, LatePairs

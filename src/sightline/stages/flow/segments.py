@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from sightline.flat.columns import column_of
 from sightline.index.objects.segment import SegmentData, build_segment
 from sightline.index.protocol import ObjectColumns
-from sightline.model.columns import column_of
 from sightline.model.config import StoreConfig
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.packet import Packet

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.columns import column_of, empty_table, table_of, values_of
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.groups import Ages, SubscriptionGroups, count_objects
 from sightline.index.standing.keywords import spread_rows
@@ -35,7 +36,6 @@ from sightline.index.standing.panes import (
     sum_counts,
     top_terms,
 )
-from sightline.model.columns import column_of, empty_table, table_of, values_of
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.mapped import FILES

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.model.columns import column_of, values_of
-from sightline.model.ipc import whole
+from sightline.flat.columns import column_of, values_of
+from sightline.flat.ipc import whole
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.packet import Packet, unpack

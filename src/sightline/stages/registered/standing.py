@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.arrays import frozen
 from sightline.geo.region_table import RegionTable
-from sightline.index.arrays import frozen
 from sightline.index.protocol import NearestIndex, StandingIndex
 from sightline.index.registry import NEAREST_INDEXES, STANDING_INDEXES
 from sightline.index.standing.block import QueryBlock

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import frozen
+from sightline.flat.arrays import frozen
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.partition import Routing
 from sightline.partition.protocol import QueryRoutes

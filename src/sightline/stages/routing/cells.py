@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sightline.index.arrays import F64
+from sightline.flat.arrays import F64
 from sightline.model.space import Space
 from sightline.partition.statistics.pyramid import Pyramid, StatisticsParams
 from sightline.stages.exchange.tallies import Counts, tally, tally_text

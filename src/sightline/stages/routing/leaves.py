@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.errors import BadSource
 from sightline.model.queries import Query

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 from sightline.index.objects.strings import readable, taken
 from sightline.stages.search.search_view import NUMBERS, OBJECTS, Columns, OpenSegment
 

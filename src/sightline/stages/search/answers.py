@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from sightline.flat.arrays import I64
 from sightline.geo.bounds import pieces
 from sightline.geo.contains import inside
-from sightline.index.arrays import I64
 from sightline.index.protocol import Conjunct
 from sightline.model.config import StoreConfig
 from sightline.model.queries import NearestQuery, RangeQuery, TopTermsQuery

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from sightline.flat.arrays import F64, I64, frozen
 from sightline.geo.bounds import pieces
-from sightline.index.arrays import F64, I64, frozen
 from sightline.index.protocol import Conjunct
 from sightline.model.config import StoreConfig
 from sightline.model.dnf import Dnf

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sightline.index.arrays import U8
+from sightline.flat.arrays import U8
 from sightline.stages.search.search_view import FARTHER, OLDER, PLACE, SEARCHED, TERMS, TIME, SegmentsView
 
 PRUNED = {TIME: "time", PLACE: "place", TERMS: "terms", OLDER: "time", FARTHER: "place"}

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from sightline.flat.cores import cores
 from sightline.model.queries import Query, time_bounds
 from sightline.stages.search.answers import Answer
 from sightline.stages.search.asked import Asked, asked
 from sightline.stages.search.explain import Explain
 from sightline.stages.search.search_view import SegmentsView
-from sightline.stages.search.share import ALONE_S, cores, share
+from sightline.stages.search.share import ALONE_S, share
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.index.arrays import F64
+from sightline.flat.arrays import F64
 from sightline.index.objects.segment import Segment
 from sightline.index.protocol import ObjectReader
 from sightline.model.config import StoreConfig

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from sightline.index.arrays import F64, I64, U8
+from sightline.flat.arrays import F64, I64, U8
 from sightline.index.objects.segment import Segment
 from sightline.index.objects.strings import StringColumn, readable, taken
 from sightline.index.protocol import ObjectReader

@@ -14,12 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from queue import Empty, SimpleQueue
 
+from sightline.flat.cores import cores
+
 ALONE_S = 1e-3  # a shorter search is mostly Python code, in which two threads only hinder each other
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share(items: Sequence[int], work: Callable[[int], None], threads: int, alone_s: float = ALONE_S) -> int:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64, U16
+from sightline.flat.arrays import F64, I32, I64, U16
 from sightline.jit import kernel
 
 EVERY_CHILD = -1  # mask with all bits set

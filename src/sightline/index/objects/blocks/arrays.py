@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sightline.index.arrays import I64, frozen, frozen_fields
+from sightline.flat.arrays import I64, frozen, frozen_fields
 from sightline.index.objects._kernels import gather_lists, invert
 from sightline.index.objects.blocks import _kernels
 from sightline.index.objects.blocks._kernels import Asked, BlockArrays, Tables

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sightline.flat.arrays import F64, I64, frozen
 from sightline.geo.contains import inside
 from sightline.geo.region_table import RegionTable
 from sightline.index._kernels import count_terms
-from sightline.index.arrays import F64, I64, frozen
 from sightline.index.objects.blocks import walks_kernels
 from sightline.index.objects.blocks._kernels import BlockArrays, Tables
 from sightline.index.objects.blocks.arrays import asked_of

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from sightline.flat.arrays import F64, I64
 from sightline.geo._kernels import CIRCLE, EARTH_RADIUS_M, haversine_mm, planar_mm
-from sightline.index.arrays import F64, I64
 from sightline.index.objects.blocks._kernels import (
     Asked,
     BlockArrays,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 from sightline.index.objects.blocks._kernels import Asked, BlockArrays, block_rows, may_hold, meets
 from sightline.jit import kernel
 

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sightline.index.arrays import F64, I64, frozen, offsets_of
+from sightline.flat.arrays import F64, I64, frozen, offsets_of
 from sightline.index.objects.blocks._kernels import BlockArrays
 from sightline.index.objects.blocks.arrays import NO_TABLES, asked_of, build_blocks, open_blocks
 from sightline.index.objects.blocks.reader import BlockReader

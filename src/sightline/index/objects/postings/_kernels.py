@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64
 from sightline.geo._kernels import quantise_one, spread
-from sightline.index.arrays import F64, I32, I64
 from sightline.index.objects.postings.planes_kernels import SPARE, append_set, keep_inside, planes_of
 from sightline.jit import kernel
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
+
+from sightline.flat.cores import cores
 
 __all__ = ["LARGE", "AtOnce", "beside"]
 
@@ -27,5 +28,4 @@ class AtOnce(Executor):
 
 def beside(rows: int) -> Executor:
     """What does one thing after the other beside the caller, if there are so many rows and a core for it."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return ThreadPoolExecutor(1, "sightline-build") if rows >= LARGE and cores > 1 else AtOnce()
+    return ThreadPoolExecutor(1, "sightline-build") if rows >= LARGE and cores() > 1 else AtOnce()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64, Flag
 from sightline.geo._kernels import CURVE_BITS, curve_key
-from sightline.index.arrays import F64, I32, I64, Flag
 from sightline.index.objects.postings._kernels import LARGE_BITS, SMALL_BITS
 from sightline.index.objects.postings.planes_kernels import ones, transpose
 from sightline.jit import kernel

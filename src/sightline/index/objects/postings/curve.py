@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64, frozen
 from sightline.geo.curve import CURVE_BITS
-from sightline.index.arrays import F64, I32, I64, frozen
 from sightline.index.objects.postings import building_kernels as building
 
 __all__ = ["Order", "along_curve"]

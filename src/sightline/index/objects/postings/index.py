@@ -25,9 +25,9 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I64, frozen, frozen_fields
 from sightline.geo.contains import inside
 from sightline.index._kernels import count_terms
-from sightline.index.arrays import F64, I64, frozen, frozen_fields
 from sightline.index.entry import Entry
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.objects.postings import _kernels

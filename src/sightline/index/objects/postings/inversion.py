@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I32, frozen
+from sightline.flat.arrays import I32, frozen
 from sightline.index.objects.postings import building_kernels as building
 from sightline.index.objects.postings._kernels import LARGE_BITS, SMALL_BITS
 from sightline.index.objects.postings.building_kernels import HEAD, ROW_BITS, TERM_BITS

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sightline.flat.arrays import F64
 from sightline.geo._kernels import EARTH_RADIUS_M, haversine_mm, planar_mm
-from sightline.index.arrays import F64
 from sightline.index.objects.postings._kernels import BITS
 from sightline.jit import kernel
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sightline.flat.arrays import F64, I32, I64
 from sightline.geo._kernels import quantise_one, spread
-from sightline.index.arrays import F64, I32, I64
 from sightline.index.objects.postings._kernels import (
     BITS,
     ZERO,

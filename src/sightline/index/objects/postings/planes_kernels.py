@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I32, I64
 from sightline.jit import kernel
 
 U64 = npt.NDArray[np.uint64]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64, Flag, frozen
+from sightline.flat.arrays import I32, I64, Flag, frozen
 from sightline.index.objects.postings import building_kernels as building
 from sightline.index.objects.postings.params import PostingsParams
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I32, I64
 from sightline.index.objects.postings._kernels import (
     LARGE_BITS,
     NO_LIMIT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, U16
+from sightline.flat.arrays import F64, I32, I64, U16
 from sightline.index.objects.blocks._kernels import (
     Asked,
     BlockArrays,

@@ -26,7 +26,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, frozen
+from sightline.flat.arrays import F64, I32, I64, frozen
 from sightline.index.objects.blocks._kernels import BlockArrays, Tables
 from sightline.index.objects.blocks.arrays import NO_TABLES, asked_of, build_blocks, open_blocks, open_tables
 from sightline.index.objects.blocks.reader import BlockReader

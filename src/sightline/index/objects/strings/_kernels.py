@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I64, U8
+from sightline.flat.arrays import I64, U8
 from sightline.jit import kernel
 
 EIGHT = np.uint64(8)

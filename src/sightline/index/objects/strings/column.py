@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.index.arrays import U8, frozen
+from sightline.flat.arrays import U8, frozen
 from sightline.index.entry import Entry
 from sightline.index.objects.strings import _kernels
 

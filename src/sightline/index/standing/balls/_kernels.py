@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F32, I32, I64, Flag
+from sightline.flat.arrays import F32, I32, I64, Flag
 from sightline.index.standing._kernels import Conjuncts
 from sightline.index.standing.inverted._kernels import (
     InvertedArrays,

@@ -21,8 +21,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import I64, frozen_fields
 from sightline.geo.curve import curve_keys
-from sightline.index.arrays import I64, frozen_fields
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.balls import _kernels
 from sightline.index.standing.balls._kernels import FAN, LEVELS, Nodes

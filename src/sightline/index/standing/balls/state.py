@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64, frozen
+from sightline.flat.arrays import I32, I64, frozen
 from sightline.index.protocol import NO_BOUND, NearestBounds, NearestIndex, ObjectColumns
 from sightline.index.standing.balls import _kernels
 from sightline.index.standing.block import QueryBlock

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 
 Item = TypeVar("Item", bound=np.generic)
 

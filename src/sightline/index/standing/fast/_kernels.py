@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, U8
+from sightline.flat.arrays import F64, I32, I64, U8
 from sightline.index.standing._kernels import Batch, Conjuncts, holds
 from sightline.index.standing.pyramid._kernels import (
     DEEPEST,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, U8
+from sightline.flat.arrays import F64, I32, I64, U8
 from sightline.index.standing._kernels import Batch, Exact, Posted, Scratch, accepted, quantise, slot_hash
 from sightline.jit import kernel
 

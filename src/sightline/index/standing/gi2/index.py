@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, frozen, frozen_fields
+from sightline.flat.arrays import F64, I32, frozen, frozen_fields
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.entries import Checks, posted, sort_order, space_grid

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, Flag
+from sightline.flat.arrays import F64, I32, I64, Flag
 from sightline.index.standing._kernels import slot_hash
 from sightline.jit import kernel
 

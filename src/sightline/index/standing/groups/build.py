@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64, Flag, frozen, offsets_of
 from sightline.geo.contains import inside_pairs
 from sightline.geo.curve import curve_keys
-from sightline.index.arrays import F64, I32, I64, Flag, frozen, offsets_of
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.groups._kernels import GroupBoxes, fill_cells, join_groups, match_groups
 from sightline.model.space import Space

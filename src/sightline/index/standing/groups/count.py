@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64, Flag, frozen, frozen_fields
+from sightline.flat.arrays import I32, I64, Flag, frozen, frozen_fields
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.groups._kernels import (
     GroupTimes,

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sightline.flat.arrays import F32, F64, I32, I64, U8
 from sightline.geo._kernels import EARTH_RADIUS_M, haversine_mm, planar_mm
-from sightline.index.arrays import F32, F64, I32, I64, U8
 from sightline.index.standing._kernels import Batch, Conjuncts, holds
 from sightline.jit import kernel
 

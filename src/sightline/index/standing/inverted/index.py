@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F32, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F32, I32, I64, frozen, frozen_fields, offsets_of
 from sightline.index.protocol import NearestBounds, NearestPairs, ObjectColumns
 from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts, key_terms
 from sightline.index.standing.batches import object_batch

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, U16
+from sightline.flat.arrays import F64, I32, I64, U16
 from sightline.index.standing._kernels import Batch, Exact, Posted, Scratch, accepted, quantise
 from sightline.jit import kernel
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32
+from sightline.flat.arrays import F64, I32
 from sightline.index.standing.levels._kernels import MAX_DEPTH
 
 __all__ = ["Choice", "Costs", "choose_depths"]

@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import F64, I32, frozen, frozen_fields
+from sightline.flat.arrays import F64, I32, frozen, frozen_fields
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing._kernels import Posted
 from sightline.index.standing.block import QueryBlock

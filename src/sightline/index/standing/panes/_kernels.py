@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64, U8
+from sightline.flat.arrays import I32, I64, U8
 from sightline.jit import kernel
 
 # Places in Slide.at: what a window needs to know of the ones before it.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I64
+from sightline.flat.arrays import I64
 
 __all__ = [
     "NO_PANE",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I32, I64, frozen
+from sightline.flat.arrays import I32, I64, frozen
 from sightline.index.standing.panes._kernels import count_runs, flag_terms, sum_runs
 from sightline.text.dictionary import TermDictionary
 

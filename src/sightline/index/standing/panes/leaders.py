@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sightline.index.arrays import I64, frozen
+from sightline.flat.arrays import I64, frozen
 from sightline.index.standing.panes._kernels import lead_slots, pick_rows
 from sightline.index.standing.panes.counts import PaneCounts
 from sightline.text.dictionary import TermDictionary

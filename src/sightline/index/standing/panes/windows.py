@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sightline.index.arrays import I32, I64, frozen
+from sightline.flat.arrays import I32, I64, frozen
 from sightline.index.standing.panes._kernels import FAILED, NOBODY, WINDOW, Runs, Slide, slide_windows
 from sightline.index.standing.panes.counts import PaneCounts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 from sightline.jit import kernel
 
 STEP = 2  # a cell has 4 x 4 children; with 2 x 2 an object probes twice as many levels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import F64, frozen
+from sightline.flat.arrays import F64, frozen
 from sightline.index.standing.pyramid._kernels import FINEST
 from sightline.model.space import Space
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32
+from sightline.flat.arrays import I32
 from sightline.partition.cost.ps2stream import LoadCosts, is_balanced, total_load
 from sightline.partition.kdt_tree.hybrid.merging import merge_leaves
 from sightline.partition.kdt_tree.hybrid.node import Node, best_cut, cut_along, halves, root_of, text_similarity

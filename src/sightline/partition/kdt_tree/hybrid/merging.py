@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields
+from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields
 from sightline.partition.cost.ps2stream import LoadCosts
 from sightline.partition.kdt_tree.hybrid._kernels import UNIT_TYPES, Units, deal
 from sightline.partition.kdt_tree.hybrid.node import Node

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, Flag, frozen
+from sightline.flat.arrays import F64, I32, Flag, frozen
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.kdt_tree.hybrid._kernels import similarity
 from sightline.partition.kdt_tree.hybrid.sample import Sample

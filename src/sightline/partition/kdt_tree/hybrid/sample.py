@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
+from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
 from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE
 from sightline.partition.history import History
 from sightline.partition.kdt_tree.hybrid._kernels import TEXT_TYPES, SampleText

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.index.arrays import I32, I64, Flag, frozen, frozen_fields, offsets_of, sorted_distinct
+from sightline.flat.arrays import I32, I64, Flag, frozen, frozen_fields, offsets_of, sorted_distinct
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.kdt_tree.hybrid._kernels import (
     UNIT_TYPES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import F64, I64
+from sightline.flat.arrays import F64, I64
 from sightline.partition.terms.groups._kernels import Limits
 
 __all__ = ["fair_share", "heaviest_first", "limits_of"]

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sightline.index.arrays import F64, I32, frozen
+from sightline.flat.arrays import F64, I32, frozen
 from sightline.partition.history import History
 from sightline.partition.terms.groups._kernels import Nets, deal_by_nets, refine_by_nets
 from sightline.partition.terms.groups.balance import heaviest_first, limits_of

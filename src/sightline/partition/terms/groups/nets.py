@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.index.arrays import I64, frozen_fields, offsets_of, sorted_distinct
+from sightline.flat.arrays import I64, frozen_fields, offsets_of, sorted_distinct
 from sightline.index.standing.keywords import spread_rows
 from sightline.partition.history import History
 from sightline.partition.terms.groups._kernels import NET_TYPES, Nets

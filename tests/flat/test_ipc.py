@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.model import ipc
+from sightline.flat import ipc
 
 tables = st.builds(
     lambda ids, texts: pa.table({"id": ids[: len(texts)], "text": texts[: len(ids)]}),

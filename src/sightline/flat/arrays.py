@@ -8,7 +8,7 @@ ndarray, whether it was computed a moment ago or mapped from a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,13 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Record = TypeVar("Record")
 
 
-def frozen(array: npt.ArrayLike, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
-    """A contiguous, aligned, read-only view of ``array`` (a copy only where it must be)."""
-    if type(array) is np.ndarray and array.dtype == dtype:
+@overload
+def frozen(array: npt.ArrayLike, dtype: type[Scalar]) -> npt.NDArray[Scalar]: ...
+@overload
+def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]: ...
+def frozen(array: npt.ArrayLike, dtype: type[np.generic] | None = None) -> npt.NDArray[Any]:
+    """A contiguous, aligned, read-only view of ``array`` (a copy only where it must be), as it is or of a type."""
+    if type(array) is np.ndarray and (dtype is None or array.dtype == dtype):
         flags = array.flags
         if not flags.writeable and flags.c_contiguous and flags.aligned:
             return array

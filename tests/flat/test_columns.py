@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sightline.model.columns import batch_of, column_of, empty_table, table_of, values_of
+from sightline.flat.columns import batch_of, column_of, empty_table, table_of, values_of
 
 KINDS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 arrays = st.sampled_from(KINDS).flatmap(
