@@ -8,19 +8,10 @@ import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64
 from sightline.jit import kernel
+from sightline.partition._kernels import cell_of
 
 #: Edges of boxes that lie this near to an edge of a cell, in cells, lie on it.
 _SNAP = 1e-6
-
-
-@kernel
-def axis_cell(value: float, low: float, high: float, side: int) -> int:
-    """Cell of a coordinate among ``side`` equal ones; monotone and clamped."""
-    if not value > low:
-        return 0
-    if value >= high:
-        return side - 1
-    return min(int((value - low) / (high - low) * side), side - 1)
 
 
 @kernel
@@ -28,8 +19,8 @@ def count_points(lon: F64, lat: F64, bounds: F64, side: int) -> I64:
     """Points per cell, row-major from the south-west."""
     out = np.zeros(side * side, np.int64)
     for i in range(len(lon)):
-        x = axis_cell(lon[i], bounds[0], bounds[2], side)
-        y = axis_cell(lat[i], bounds[1], bounds[3], side)
+        x = cell_of(lon[i], bounds[0], bounds[2], side)
+        y = cell_of(lat[i], bounds[1], bounds[3], side)
         out[y * side + x] += 1
     return out
 
@@ -55,17 +46,17 @@ def mark_boxes(query: I32, box: F64, row: I64, bounds: F64, levels: int, marks: 
         r = row[query[p]]
         if r < 0:
             continue
-        x0 = axis_cell(box[p, 0], bounds[0], bounds[2], side)
-        y0 = axis_cell(box[p, 1], bounds[1], bounds[3], side)
-        x1 = axis_cell(box[p, 2], bounds[0], bounds[2], side)
-        y1 = axis_cell(box[p, 3], bounds[1], bounds[3], side)
+        x0 = cell_of(box[p, 0], bounds[0], bounds[2], side)
+        y0 = cell_of(box[p, 1], bounds[1], bounds[3], side)
+        x1 = cell_of(box[p, 2], bounds[0], bounds[2], side)
+        y1 = cell_of(box[p, 3], bounds[1], bounds[3], side)
         twin = p + 1 < len(query) and query[p + 1] == query[p]
         u0, v0, u1, v1 = x0, y0, x1, y1
         if twin:
-            u0 = max(x0, axis_cell(box[p + 1, 0], bounds[0], bounds[2], side))
-            v0 = max(y0, axis_cell(box[p + 1, 1], bounds[1], bounds[3], side))
-            u1 = min(x1, axis_cell(box[p + 1, 2], bounds[0], bounds[2], side))
-            v1 = min(y1, axis_cell(box[p + 1, 3], bounds[1], bounds[3], side))
+            u0 = max(x0, cell_of(box[p + 1, 0], bounds[0], bounds[2], side))
+            v0 = max(y0, cell_of(box[p + 1, 1], bounds[1], bounds[3], side))
+            u1 = min(x1, cell_of(box[p + 1, 2], bounds[0], bounds[2], side))
+            v1 = min(y1, cell_of(box[p + 1, 3], bounds[1], bounds[3], side))
         first = 0
         for level in range(levels + 1):
             up, width = levels - level, (1 << level) + 1
