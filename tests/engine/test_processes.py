@@ -167,3 +167,20 @@ def test_a_second_pipeline_is_refused(pipeline: Pipeline, spark: SparkSession) -
     assert pipeline.engine.search(sl.RangeQuery("", WORLD)).num_rows == 2 * FILE_ROWS
     with sl.open(store, spark) as second, pytest.raises(sl.BadSource):  # the store is free again
         second.load(pa.table({"id": ["x"]}))
+
+
+def test_a_handle_says_what_the_documentation_says(pipeline: Pipeline) -> None:
+    run = pipeline.run
+    assert run.status.keys() == {"message", "is_in_batch", "is_active"}
+    assert run.status["message"] == "running"
+    until(lambda: run.last_progress is not None, run)
+    progress = run.last_progress
+    always = {"run", "batch", "version", "seconds", "routing_s"}
+    counted = {"objects": FILE_ROWS, "matches": FILE_ROWS, "nearest_events": 5}
+    assert always | set(counted) <= progress.keys()
+    assert progress["run"] == run.id
+    assert (progress["batch"], progress["version"]) == (0, pipeline.engine.version)
+    assert progress["seconds"].keys() == {"plan", "job", "commit"}
+    assert {name: progress[name] for name in counted} == counted
+    run.stop()
+    assert run.status == {"message": "ended", "is_in_batch": False, "is_active": False}

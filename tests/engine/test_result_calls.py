@@ -72,3 +72,17 @@ def test_only_what_came_since_a_batch(engine: sl.Engine, deployment: Deployment,
     fresh = read(id_, since_batch=seen).to_pylist()
     assert fresh != []
     assert sorted(map(repr, first + fresh)) == sorted(map(repr, read(id_).to_pylist()))
+
+
+def test_ids_and_keywords_that_no_file_can_hold_are_refused(engine: sl.Engine) -> None:
+    before = engine.subscriptions().to_pylist()
+    query = sl.RangeQuery("boat", WORLD)
+    for refused in (
+        lambda: engine.subscribe(query, id="x\ud800"),
+        lambda: engine.unsubscribe("x\ud800"),
+        lambda: engine.subscribe(sl.RangeQuery("boat\ud800", WORLD)),
+        lambda: engine.subscribe_many([query, sl.NearestQuery("boat\udfff", (0, 0), 3)]),
+    ):
+        with pytest.raises(sl.BadQuery, match=r"is not valid Unicode.*no lone surrogates"):
+            refused()
+    assert engine.subscriptions().to_pylist() == before

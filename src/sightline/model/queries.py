@@ -18,7 +18,7 @@ from sightline.model.durations import duration_us, format_duration
 from sightline.model.errors import BadQuery
 from sightline.model.expression import Expression, as_expression, expression_from_json
 from sightline.model.regions import Box, Circle, Polygon, Region, check_region, region_from_dict
-from sightline.model.scalars import mapping, pair, whole, within
+from sightline.model.scalars import check_unicode, mapping, pair, whole, within
 from sightline.model.space import PLANAR_LIMIT, Space
 from sightline.model.time import MIN_US, format_instant, from_us, instant_us
 
@@ -237,6 +237,8 @@ def check_subscription(query: Query) -> None:
                 allowed=f"no {name}",
                 hint="a subscription sees every object of its lifetime; set start= and ttl= instead",
             )
+    if not isinstance(query, TopTermsQuery):
+        check_unicode(str(query.keywords.to_json()), "the text of a subscription")
     if isinstance(query, TopTermsQuery) and query.window is None:
         raise BadQuery("a subscription to top terms needs window and every", allowed="window='1h', every='10min'")
 

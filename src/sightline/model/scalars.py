@@ -26,6 +26,14 @@ def finite(value: object, what: str, error: type[SightlineError] = BadQuery) -> 
     return number
 
 
+def check_unicode(text: str, what: str) -> None:
+    """``BadQuery`` for a text without a UTF-8 form, which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as cause:
+        raise BadQuery(f"{what} is not valid Unicode", value=text, allowed="no lone surrogates") from cause
+
+
 def within(
     value: object,
     low: float,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sightline.model.durations import duration_us
 from sightline.model.errors import BadQuery
 from sightline.model.queries import Query, check_subscription, query_from_dict
-from sightline.model.scalars import mapping, whole
+from sightline.model.scalars import check_unicode, mapping, whole
 from sightline.model.time import MAX_US, MIN_US, instant_us
 
 
@@ -72,16 +72,14 @@ class Subscription:
         return cls(query=query, **given)  # type: ignore[arg-type]
 
 
-def check_id(value: object) -> None:
+def check_id(value: object) -> str:
     """An id is a non-empty string that has a UTF-8 form."""
     if not isinstance(value, str) or not value:
-        raise BadQuery("id of a subscription is not a name", value=value, allowed="a non-empty string")
-    try:
-        value.encode()
-    except UnicodeEncodeError as cause:
         raise BadQuery(
-            "id of a subscription is not valid Unicode", value=value, allowed="no lone surrogates"
-        ) from cause
+            "a bad subscription id", value=value, allowed="a non-empty string", hint="leave id= out to get one"
+        )
+    check_unicode(value, "the id of a subscription")
+    return value
 
 
 def lifetime_us(start: datetime | str | None, ttl: str | timedelta | None, high_us: int | None) -> tuple[int, int]:
@@ -104,4 +102,6 @@ def lifetime_us(start: datetime | str | None, ttl: str | timedelta | None, high_
         )
     else:
         begin = MIN_US
-    return begin, MAX_US if length is None else min(MAX_US, begin + length)
+    if length is not None and begin + length >= MAX_US:
+        raise BadQuery("the lifetime ends beyond all time", value=str(ttl), allowed="an end before the year 9999")
+    return begin, MAX_US if length is None else begin + length

@@ -14,11 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sightline.index.standing.block import QueryBlock
-from sightline.model.durations import duration_us
 from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubscription
 from sightline.model.queries import Query, check_space, check_subscription
-from sightline.model.subscription import Subscription
-from sightline.model.time import MAX_US, MIN_US, instant_us
+from sightline.model.subscription import Subscription, check_id, lifetime_us
 from sightline.stages.registered.book import DROP, FIT, REBALANCE, SUBSCRIBE, SubscriptionBook
 from sightline.store.array_file import write_array_file
 from sightline.store.control_log import ControlEntry
@@ -39,7 +37,7 @@ class Registry:
         self, query: Query, id_: str | None, start: Instant | None, ttl: str | timedelta | None, replace_: bool
     ) -> Subscription:
         """Register one query; durable on return."""
-        ids = [_new_id() if id_ is None else _checked_id(id_)]
+        ids = [_new_id() if id_ is None else check_id(id_)]
         entry = self._append([query], ids, *self._lifetime(start, ttl), replace_)
         return self._book.subscription(entry.first_num)
 
@@ -80,7 +78,7 @@ class Registry:
         """Drop subscriptions, all or nothing; unknown ids are an error."""
         nums: list[int] = []
         for id_ in ids:
-            _checked_id(id_)
+            check_id(id_)
 
         def check() -> None:
             self._book.refresh()
@@ -109,21 +107,7 @@ class Registry:
         return self._store.control.append(FIT, {"file": name}).position
 
     def _lifetime(self, start: Instant | None, ttl: str | timedelta | None) -> tuple[int, int]:
-        high = self._store.commits.refresh().high_us
-        if start is not None:
-            first = instant_us(start, "start")
-        else:
-            first = MIN_US if high is None else high
-        if ttl is None:
-            return first, MAX_US
-        length = duration_us(ttl, "ttl")
-        if first == MIN_US:
-            raise BadQuery(
-                "a ttl in an empty store has nothing to count from", value=str(ttl), hint="pass start= as well"
-            )
-        if first + length >= MAX_US:
-            raise BadQuery("the lifetime ends beyond all time", value=str(ttl), allowed="an end before the year 9999")
-        return first, first + length
+        return lifetime_us(start, ttl, self._store.commits.refresh().high_us)
 
     def _append(
         self, queries: Sequence[Query], ids: Sequence[str], start: int, end: int, replace_: bool
@@ -182,14 +166,6 @@ class Registry:
 
 def _new_id() -> str:
     return uuid.uuid4().hex[:12]
-
-
-def _checked_id(id_: object) -> str:
-    if not isinstance(id_, str) or not id_:
-        raise BadQuery(
-            "a bad subscription id", value=id_, allowed="a non-empty string", hint="leave id= out to get one"
-        )
-    return id_
 
 
 def _check_ids(ids: pa.StringArray) -> None:
