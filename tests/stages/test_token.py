@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import sightline as sl
 from sightline.stages.exchange import token
 from sightline.stages.exchange.job import Job
 from sightline.stages.inline import execute_inline
+from sightline.stages.upkeep import maintain
 from tests.stages.worlds import Deployment, table_of
 
 ROWS = [{"id": str(i), "lon": 1.0, "lat": 1.0, "ts_us": i, "text": "flood"} for i in range(8)]
@@ -72,6 +74,19 @@ def test_files_that_the_driver_does_not_find_are_not_committed(deployment: Deplo
     with pytest.raises(sl.StoreNotShared, match="is missing here"):
         process(deployment, lost)
     assert deployment.store.commits.refresh() == before
+
+
+def test_the_token_of_a_long_run_is_not_swept(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker process may start days after the pipeline."""
+    deployment.feed(ROWS)
+    (mine,) = (deployment.folder / "data" / "token").iterdir()
+    stray = mine.with_name("0" * 32 + ".sl")
+    stray.write_text("of a pipeline that was killed")
+    for path in (mine, stray):
+        os.utime(path, (1e9, 1e9))
+    monkeypatch.setattr(maintain, "SWEEP_EVERY", 0)
+    maintain.Maintenance(deployment.batches)._sweep()
+    assert list(mine.parent.iterdir()) == [mine]
 
 
 def test_a_token_is_read_once_per_process(deployment: Deployment) -> None:

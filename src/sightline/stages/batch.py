@@ -105,6 +105,10 @@ class Batches:
         position = snapshot.positions.get(run)
         return set() if position is None or snapshot.has_run(run, batch) else position.carried
 
+    def names(self) -> list[str]:
+        """Data files in use that no log names: a sweep must keep them."""
+        return [*self.compiler.names(), *([] if self._token is None else [self._token])]
+
     def _pipeline_token(self) -> str:
         """Written when the first batch needs it: opening a store writes nothing."""
         if self._token is None:

@@ -62,5 +62,5 @@ class Maintenance:
             return
         with self._batches.commit_lock:
             batches = self._batches
-            sweep(store, keep=batches.compiler.names(), done=batches.statistics.counted_files())
+            sweep(store, keep=batches.names(), done=batches.statistics.counted_files())
             self._swept = store.commits.snapshot().version
