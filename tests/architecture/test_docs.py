@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "sightline"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 MODULE = re.compile(r"`((?:src/sightline/|tests/)[\w/.]+\.py)`")
@@ -51,3 +52,17 @@ def test_the_map_names_every_package() -> None:
         package = init.parent
         inside_an_index = "postings" in package.parent.parts
         assert inside_an_index or f"`{package.name}`" in text or f"[{package.name}/]" in text, name_of(package)
+
+
+def test_every_hop_of_the_walks_is_there() -> None:
+    """A file, and in it the function that the walk names."""
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    walks = page.split("## Three walks")[1].split("\n## ")[0]
+    hops = re.findall(r"([\w/]+\.py)\s+((?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*)", walks)
+    assert len(hops) > 30
+    for path, name in hops:
+        found = [base / path for base in (SOURCE, SOURCE / "stages") if (base / path).is_file()]
+        assert found, f"{path} is not there"
+        text = found[0].read_text(encoding="utf-8")
+        for part in name.split("."):
+            assert re.search(rf"^ *(def|class) {part}\b", text, re.MULTILINE), f"{path} has no {name}"
