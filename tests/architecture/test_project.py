@@ -76,7 +76,7 @@ def test_integration_runs_what_developers_run() -> None:
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
         if line.strip() and not line.startswith(("#", "set ", "cd "))
     ]
-    assert commands == ["make test", "exec make test-cluster"]
+    assert commands == ["make test", "make test-slow", "exec make test-cluster"]
 
 
 def test_licence_is_complete() -> None:
