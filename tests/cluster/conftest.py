@@ -17,7 +17,7 @@ from tests.spark.conftest import spark
 from sightline.jit import cache_root
 
 __all__ = ["spark"]
-FIRST_SECONDS = 240  # both hosts compile their kernels
+FIRST_SECONDS = 360  # both hosts compile their kernels, and the driver if nobody ran the engine here before
 TOLD = pytest.StashKey[str]()
 
 

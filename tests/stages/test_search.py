@@ -16,7 +16,8 @@ import sightline as sl
 from sightline.model.errors import CorruptFile
 from sightline.stages.exchange.mapped import MappedFiles
 from sightline.stages.inline import execute_inline
-from sightline.stages.search.search import Searcher, answers, search_view
+from sightline.stages.search import answers, search_view
+from sightline.stages.search.search import Searcher
 from sightline.stages.search.search_view import OpenSegment, SegmentsView
 from sightline.stages.search.share import share
 from sightline.store.sweep import sweep

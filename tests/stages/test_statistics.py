@@ -21,7 +21,7 @@ from sightline.stages.routing.asked_block import asked_block
 from sightline.stages.routing.cells import CellCounts
 from sightline.stages.routing.current import STATISTICS
 from sightline.stages.routing.sample import Sample, objects_in, sampled_objects
-from sightline.stages.search.search import search_log
+from sightline.stages.search import search_log
 from sightline.stages.search.search_log import SearchLog
 from sightline.stages.upkeep.maintain import Maintenance
 from sightline.store.array_file import ArrayFile
