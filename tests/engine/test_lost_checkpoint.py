@@ -16,6 +16,7 @@ from tests.engine.stream_child import stream
 
 import sightline as sl
 from sightline.spark import starter
+from sightline.spark.checkpoint_files import write_text
 from sightline.store import CommitLog
 
 pytestmark = pytest.mark.spark
@@ -66,6 +67,12 @@ def empty_the_last_offsets(run: Path) -> None:
     (run / "offsets" / str(last)).write_bytes(b"")
 
 
+def plan_without_its_source(run: Path) -> None:
+    """The next batch was planned; of its files only the offsets are left."""
+    offsets = (run / "offsets" / "2").read_text()
+    write_text(run / "offsets" / "3", offsets.replace('"logOffset":2', '"logOffset":3'))
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "the last batch lost": lose_the_last_batch,
     "the last offsets empty": empty_the_last_offsets,
@@ -75,6 +82,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "all commits lost": lambda run: shutil.rmtree(run / "commits"),
     "a commit torn": lambda run: (run / "commits" / "1").write_bytes(b"v1\n{"),
     "a checksum torn": lambda run: (run / "offsets" / ".2.crc").write_bytes(b"crc\0\0\0\2\0torn"),
+    "a plan without its source": plan_without_its_source,
     "the folder lost": shutil.rmtree,
 }
 

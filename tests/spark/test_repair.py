@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import tempfile
@@ -58,8 +59,7 @@ class Stream:
         write_text(self.folder / "offsets" / str(batch), offsets(batch, batch))
 
     def commit(self, batch: int, *, by_spark: bool = True) -> None:
-        carried = set() if self.position is None else self.position.carried
-        said = self.checkpoint.reading(batch, carried).to_entry()
+        said = self.checkpoint.reading(batch, self.position).to_entry()
         body = {"run": RUN, "batch": batch, "version": batch + 1, "reading": said}
         self.position = advanced(self.position, body)
         if by_spark:
@@ -90,7 +90,7 @@ def test_readings_carry_each_entry_once_and_drop_what_is_compacted(tmp_path: Pat
     assert stream.position is not None
     assert stream.position.carried == {f"0/{n}" for n in range(9)}
     stream.plan(9)
-    reading = stream.checkpoint.reading(9, stream.position.carried)
+    reading = stream.checkpoint.reading(9, stream.position)
     assert set(reading.logs) == {"0/9.compact"}
     assert set(reading.done) == {f"0/{n}" for n in range(9)}
     stream.commit(9)
@@ -123,7 +123,9 @@ def check_spark_can_go_on(stream: Stream) -> None:
     assert max(found) in (position.batch, position.batch + 1)
     for name in found.values():
         if int(name) > position.batch:
-            assert is_whole(folder / "offsets" / name, 3)
+            assert checkpoint_files.is_checked(folder / "offsets" / name)
+            end = json.loads((folder / "offsets" / name).read_text().splitlines()[2])["logOffset"]
+            assert end in checkpoint_files.numbered(folder / "sources" / "0"), "Spark would look for it at every start"
     commits = checkpoint_files.numbered(folder / "commits")
     assert all(number <= position.batch and is_whole(folder / "commits" / name) for number, name in commits.items())
     known = checkpoint_files.numbered(folder / "sources" / "0")
@@ -155,6 +157,74 @@ def test_any_damage_is_repaired(
         after = contents(stream.folder)
         assert stream.repair() == []
         assert contents(stream.folder) == after
+
+
+def test_a_planned_batch_whose_source_entry_is_lost_is_planned_anew(tmp_path: Path) -> None:
+    """Without it Spark ends every start with "batch 3 doesn't exist"."""
+    stream = stream_of(tmp_path, 3, planned=True)
+    for name in ("3", ".3.crc"):
+        (stream.folder / "sources" / "0" / name).unlink()
+    assert stream.repair() == ["offsets/3"]
+    check_spark_can_go_on(stream)
+
+
+def test_an_uncommitted_compaction_needs_its_checksum(tmp_path: Path) -> None:
+    """Cut off at the end of a line it would hide what was read, and Spark would read it again."""
+    stream = stream_of(tmp_path, 9, planned=True)
+    path = stream.folder / "sources" / "0" / "9.compact"
+    path.write_text("\n".join(path.read_text().splitlines()[:5]))
+    (path.parent / ".9.compact.crc").write_bytes(b"")
+    assert stream.repair() == ["offsets/9", "sources/0/9.compact"]
+    check_spark_can_go_on(stream)
+
+
+@pytest.mark.parametrize("lost", [9, 19])
+def test_older_compactions_do_not_mislead_spark(tmp_path: Path, lost: int) -> None:
+    """It takes the distance of the last two for the rule by which it looks for the others."""
+    stream = stream_of(tmp_path, 32)
+    (stream.folder / "sources" / "0" / f"{lost}.compact").unlink()
+    assert stream.repair() == []
+    left = [name for name in checkpoint_files.numbered(stream.folder / "sources" / "0").values() if "compact" in name]
+    assert left == ["29.compact"]
+    check_spark_can_go_on(stream)
+
+
+def test_offsets_of_a_union_that_are_cut_off_are_planned_anew(tmp_path: Path) -> None:
+    stream = stream_of(tmp_path, 0, planned=True)
+    (stream.folder / "offsets" / ".0.crc").unlink()  # nobody knows whether a second source was in it
+    assert stream.repair() == ["offsets/0"]
+
+
+def test_the_first_reading_of_an_older_run_has_the_offsets_before_it(tmp_path: Path) -> None:
+    stream = stream_of(tmp_path, 3)
+    stream.position = None
+    stream.plan(3)
+    stream.commit(3)
+    assert stream.position is not None
+    assert stream.position.offsets == {2: offsets(2, 2), 3: offsets(3, 3)}
+    shutil.rmtree(stream.folder)
+    stream.repair()
+    check_spark_can_go_on(stream)
+
+
+def test_a_file_that_vanishes_while_a_batch_is_planned_is_no_empty_text(tmp_path: Path) -> None:
+    stream = stream_of(tmp_path, 2, planned=True)
+    (stream.folder / "sources" / "0" / "2").write_text("")
+    with pytest.raises(sl.RunFailed, match="has lost a file while batch 2 was planned"):
+        stream.commit(2)
+    (stream.folder / "sources" / "0" / "1").unlink()
+    assert stream.position is not None
+    write_text(stream.folder / "sources" / "0" / "2", source_log(2))
+    stream.commit(2)
+    assert "0/1" in stream.position.carried, "what a commit carries is not forgotten because the folder lost it"
+
+
+def test_a_checksum_without_its_id_is_removed(tmp_path: Path) -> None:
+    """With it, Spark believes that another query is at work."""
+    stream = Stream(tmp_path / "posts")
+    (stream.folder / "metadata").unlink()
+    stream.repair()
+    assert list(stream.folder.iterdir()) == []
 
 
 def test_what_is_ahead_of_the_log_is_removed(tmp_path: Path) -> None:
@@ -239,6 +309,9 @@ def test_runs_from_before_readings_go_on_as_they_are(tmp_path: Path, caplog: pyt
     assert contents(stream.folder) == before
     (stream.folder / "metadata").unlink()
     with pytest.raises(sl.RunFailed, match="lost its id"):
+        repair(Checkpoint(stream.folder), Snapshot(runs={RUN: 2}), None, {})
+    shutil.rmtree(stream.folder / "commits")
+    with pytest.raises(sl.RunFailed, match="lost its id"):  # a second batch was planned, so the first was committed
         repair(Checkpoint(stream.folder), Snapshot(runs={RUN: 2}), None, {})
 
 

@@ -89,6 +89,16 @@ def test_the_token_of_a_long_run_is_not_swept(deployment: Deployment, monkeypatc
     assert list(mine.parent.iterdir()) == [mine]
 
 
+def test_a_token_that_another_pipeline_removed_is_written_anew(deployment: Deployment) -> None:
+    first = deployment.batches
+    deployment.reopen()
+    deployment.feed(ROWS)  # another pipeline has the store for a while
+    deployment.batches, token_before = first, list((deployment.folder / "data" / "token").iterdir())
+    token._seen.cache_clear()
+    deployment.feed(ROWS)
+    assert list((deployment.folder / "data" / "token").iterdir()) != token_before
+
+
 def test_a_token_is_read_once_per_process(deployment: Deployment) -> None:
     deployment.feed(ROWS)
     seen = token._seen.cache_info().misses

@@ -30,6 +30,11 @@ def numbered(folder: Path) -> dict[int, str]:
     return found
 
 
+def number_of(key: str) -> int:
+    """The number of an entry that is named by source and name, ``0/19.compact``."""
+    return int(key.rpartition("/")[2].partition(".")[0])
+
+
 def is_compact(name: str) -> bool:
     """Whether an entry of a source's log holds everything before it as well."""
     return name.endswith(".compact")
@@ -79,11 +84,20 @@ def holds(path: Path, text: str) -> bool:
     return read_text(path) == text and _stored_checksum(path) in sums
 
 
-def is_whole(path: Path, lines: int = 2) -> bool:
-    """Whether a file that nobody has a copy of was written to its end.
+def is_checked(path: Path) -> bool:
+    """Whether a file was written to its end, as its checksum says; without one nobody knows."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return False
+    return bool(data) and _stored_checksum(path) == _checksum(data)
 
-    Its checksum says so; where that is lost, its form must do: a version, then at least a line of JSON (or ``-``, how
-    Spark writes that a source has no offset yet).
+
+def is_whole(path: Path, lines: int = 2) -> bool:
+    """Whether a file that nobody has a copy of looks as if it was written to its end.
+
+    Its checksum says so; where that is lost, its form must do: a version, then at least a line of JSON. One that is
+    cut off at the end of a line passes: use it where a missing line does no harm.
     """
     try:
         data = path.read_bytes()
@@ -96,7 +110,7 @@ def is_whole(path: Path, lines: int = 2) -> bool:
     if len(text) < lines or not re.fullmatch(r"v\d+", text[0]):
         return False
     with contextlib.suppress(ValueError):
-        return all(line == "-" or json.loads(line) is not None for line in text[1:])
+        return all(json.loads(line) is not None for line in text[1:])
     return False
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from sightline.model.errors import BadConfig, RunFailed
-from sightline.spark.checkpoint_files import is_compact, numbered, read_text
+from sightline.spark.checkpoint_files import is_compact, number_of, numbered, read_text
 from sightline.store.disk import replace_file, sync_folder
 from sightline.store.positions import Position, Reading
 
@@ -37,29 +36,40 @@ class Checkpoint:
             raise RunFailed("the checkpoint has no query id", value=str(self.folder / METADATA))
         return self._id
 
-    def reading(self, batch: int, carried: Collection[str]) -> Reading:
+    def reading(self, batch: int, before: Position | None) -> Reading:
         """What a batch reads: Spark has written both, offsets and the logs of its sources, before it begins.
 
-        Of the logs, what is ``carried`` by earlier commits is left out, and what a compacted entry repeats.
+        Left out is what commits carry up to the position ``before`` it, and what a compacted entry repeats.
         """
-        offsets = read_text(self.folder / OFFSETS / str(batch))
-        if not offsets:
-            raise RunFailed(
-                f"the checkpoint of run {self.name!r} has no offsets of batch {batch}, which it has just planned",
-                value=str(self.folder),
-                hint="nobody but Spark may change this folder; start the run again, it is repaired from the log",
-            )
+        carried = set() if before is None else before.carried
+        alone = batch > 0 and (before is None or batch - 1 not in before.offsets)
         logs: dict[str, str] = {}
         done: list[str] = []
         for source in self.sources():
             entries = numbered(source)
             first = max((number for number, name in entries.items() if is_compact(name)), default=0)
-            names = {f"{source.name}/{name}": name for number, name in entries.items() if number >= first}
-            done += [name for name in carried if name.startswith(f"{source.name}/") and name not in names]
-            for key, name in names.items():
-                if key not in carried:
-                    logs[key] = read_text(source / name) or ""
-        return Reading(self.name, offsets=offsets, logs=logs, done=tuple(done))
+            for number, name in entries.items():
+                key = f"{source.name}/{name}"
+                if number >= first and key not in carried:
+                    logs[key] = self._text(batch, SOURCES, key)
+            done += [key for key in carried if key.startswith(f"{source.name}/") and number_of(key) < first]
+        return Reading(
+            self.name,
+            offsets=self._text(batch, OFFSETS, str(batch)),
+            earlier=read_text(self.folder / OFFSETS / str(batch - 1)) if alone else None,
+            logs=logs,
+            done=tuple(done),
+        )
+
+    def _text(self, batch: int, part: str, name: str) -> str:
+        text = read_text(self.folder / part / name)
+        if not text:
+            raise RunFailed(
+                f"the checkpoint of run {self.name!r} has lost a file while batch {batch} was planned",
+                value=str(self.folder / part / name),
+                hint="nobody but Spark may change this folder; start the run again, it is repaired from the log",
+            )
+        return text
 
     def sources(self) -> list[Path]:
         """Folders of the logs that sources keep for themselves."""

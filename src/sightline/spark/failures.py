@@ -9,7 +9,8 @@ from sightline.model.errors import BadSource, RunFailed, SightlineError, StoreNo
 
 _OURS = re.compile(r"sightline\.model\.errors\.(\w+): (.*)")
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
-_CALL = re.compile(r"An error occurred while calling \w+\.\w+\.?")
+# What met an error, and says nothing of it.
+_CALL = re.compile(r"An error occurred while calling \w+\.\w+\.?|.*Exception thrown in awaitResult:?\s*")
 _NO_FILE = re.compile(r"(?:FILE_NOT_EXIST|FileNotFoundException)\S* .*?(file:/\S+)")
 _STAGED = re.compile(r"/staging/[0-9a-f]{32}/")  # `sources` stages under these names
 _COMMITTED = "what was committed before it stays; see __cause__"
@@ -60,7 +61,7 @@ def _meant(name: str, words: str) -> SightlineError:
 
 def _reason(words: str) -> str:
     """The line that says most: the Python error at the end of a traceback, else the first of Java's."""
-    lines = [line.strip().removeprefix(": ") for line in words.splitlines()]
+    lines = [line.strip().removeprefix(": ").removeprefix("Caused by: ") for line in words.splitlines()]
     lines = [line for line in lines if line and not _CALL.fullmatch(line)]
     return next((line for line in reversed(lines) if _ERROR.match(line)), lines[0] if lines else "no reason given")
 

@@ -5,13 +5,14 @@ one stops it; a lost entry of a file source's log stops it at every start. The l
 
 * what commits carry (`store.positions`) is written wherever the checkpoint says something else, or nothing;
 * what says that more was committed than the log knows is removed: the log is what counts;
-* of what is not committed yet, only whole entries stay: the others are planned anew, which loses nothing;
+* of what is not committed yet, only what is surely whole stays: the rest is planned anew, which loses nothing;
 * files that a killed writer had not finished are removed: with one of them there, Spark begins no first batch;
 * entries of ``commits`` that are torn are removed: Spark repeats the batch, and finds that it is committed.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 from sightline.model.errors import RunFailed
 from sightline.spark.checkpoint_files import (
     holds,
+    is_checked,
     is_compact,
     is_whole,
     numbered,
@@ -64,7 +66,7 @@ def _unknown(checkpoint: Checkpoint, snapshot: Snapshot) -> list[str]:
             checkpoint.name,
         )
         return []
-    if run is None and numbered(folder / COMMITS):
+    if run is None and (numbered(folder / COMMITS) or max(numbered(folder / OFFSETS), default=0) > 0):
         raise RunFailed(
             f"the checkpoint of run {checkpoint.name!r} has lost its id, and no commit says which it was",
             value=str(folder / METADATA),
@@ -72,9 +74,10 @@ def _unknown(checkpoint: Checkpoint, snapshot: Snapshot) -> list[str]:
             hint="restore this file from a copy, or start the source under another name=",
         )
     changed = []
-    if run is None and any((folder / part).exists() for part in (METADATA, OFFSETS, SOURCES)):
+    if run is None:
+        remove(folder / METADATA)  # its checksum too: with that alone, Spark takes another query to be at work
+    if run is None and any((folder / part).exists() for part in (OFFSETS, SOURCES)):
         changed = _cleared(folder)
-        remove(folder / METADATA)
     return changed + _trimmed(checkpoint, -1, {})
 
 
@@ -109,30 +112,50 @@ def _trimmed(checkpoint: Checkpoint, committed: int, logs: Mapping[str, str]) ->
     changed += _removed_from(folder / OFFSETS, committed + 2, folder)
     torn = [gone for source in checkpoint.sources() for gone in _torn_logs(source, logs)]
     planned = folder / OFFSETS / str(committed + 1)
-    if planned.exists() and (torn or not is_whole(planned, _lines(folder / OFFSETS / str(committed)))):
+    # Planned anew it loses nothing, so without proof it goes: its checksum, and what it refers to.
+    if planned.exists() and (torn or not is_checked(planned) or not _has_sources(folder, planned)):
         changed += _removed_from(folder / OFFSETS, committed + 1, folder)
     return changed + torn
 
 
 def _torn_logs(source: Path, logs: Mapping[str, str]) -> list[str]:
-    """Remove entries of a source's log that no commit carries, from the first one that is torn or missing on."""
+    """Remove entries of a source's log that no commit carries, from the first one that is torn or missing on.
+
+    Of an entry that is cut off at the end of a line, files are missing that nobody has read: Spark finds them again.
+    Not so of a compacted one, which stands for all that was read; so it needs its checksum. Older compacted entries go:
+    Spark takes the distance of the last two for the rule, and one may be missing between.
+    """
     entries = numbered(source)
     known = [number for number, name in entries.items() if f"{source.name}/{name}" in logs]
-    first = max(known, default=min(entries, default=0) - 1) + 1
-    if not known and entries:  # without a compacted entry a log begins with 0
-        first = 0 if not any(is_compact(name) for name in entries.values()) else min(entries)
+    compact = [number for number in known if is_compact(entries[number])]
+    for number, name in list(entries.items()):
+        if compact and is_compact(name) and number < max(compact):
+            remove(source / name)
+            del entries[number]
+    first = max(known) + 1 if known else 0
+    if not known and any(is_compact(name) for name in entries.values()):  # older than what commits carry
+        first = min(entries)
     fresh = sorted(number for number in entries if number >= first)
     for place, number in enumerate(fresh):
-        if number != first + place or not is_whole(source / entries[number]):
+        path = source / entries[number]
+        if number != first + place or not (is_checked(path) if is_compact(path.name) else is_whole(path)):
             for gone in fresh[place:]:
                 remove(source / entries[gone])
             return [f"{SOURCES}/{source.name}/{entries[gone]}" for gone in fresh[place:]]
     return []
 
 
-def _lines(path: Path) -> int:
-    """Lines that the offsets of the next batch have at least: one per source."""
-    return max(3, len((read_text(path) or "").splitlines()))
+def _has_sources(folder: Path, planned: Path) -> bool:
+    """Whether the entries of file sources that planned offsets refer to are there."""
+    for number, line in enumerate((read_text(planned) or "").splitlines()[2:]):
+        try:
+            offset = json.loads(line)
+        except ValueError:
+            continue
+        entry = offset.get("logOffset", -1) if isinstance(offset, dict) else -1
+        if entry >= 0 and entry not in numbered(folder / SOURCES / str(number)):
+            return False
+    return True
 
 
 def _written(path: Path, text: str, folder: Path) -> list[str]:

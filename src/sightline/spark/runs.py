@@ -148,14 +148,19 @@ def start_stream(
     def batch_of(rows: DataFrame, number: int) -> None:
         try:
             run_id = checkpoint.query_id()
-            reading = checkpoint.reading(number, batches.carried(run_id, number))
+            reading = checkpoint.reading(number, batches.position_before(run_id, number))
             run.process(canonical(rows, columns), number, run_id, batches, after, reading)
         except SightlineError as error:
             run.failed(error)
             raise
 
     writer = frame.writeStream.foreachBatch(batch_of).option("checkpointLocation", to_write(checkpoint.folder))
-    run.follow(writer.trigger(processingTime=f"{every_us // 1000} milliseconds").start())
+    try:
+        run.follow(writer.trigger(processingTime=f"{every_us // 1000} milliseconds").start())
+    except Exception as error:
+        if type(error).__module__.startswith("py4j."):  # one that PySpark has no class for
+            raise failure(checkpoint.name, error) from error
+        raise
     return run
 
 

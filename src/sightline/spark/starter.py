@@ -110,11 +110,13 @@ class Starter:
             self._store.plans.discard_run(run)
 
     def _end(self) -> None:
-        if self._maintenance is not None:
-            self._maintenance.stop()
-        if self._batches is not None:
-            self._batches.statistics.save()
-        self._store.lock.release()
+        try:
+            if self._maintenance is not None:
+                self._maintenance.stop()
+            if self._batches is not None:
+                self._batches.statistics.save()
+        finally:
+            self._store.lock.release()
 
     def _totals(self, on_batch: OnBatch | None) -> Totals:
         def nudge() -> None:

@@ -33,7 +33,7 @@ from sightline.stages.routing.current import CurrentStatistics
 from sightline.stages.routing.epochs import Epochs, layout_of
 from sightline.store.files import FileEntry, new_name
 from sightline.store.plans import Plan
-from sightline.store.positions import Reading, write_logs
+from sightline.store.positions import Position, Reading, write_logs
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
@@ -99,19 +99,18 @@ class Batches:
             routing_s = sum(receipt.get("routing_s", 0.0) for receipt in receipts)
             return BatchReport(run, batch, version, seconds, counters, routing_s)
 
-    def carried(self, run: str, batch: int) -> set[str]:
-        """Log entries of its sources that a batch need not carry; a repeated one is compared with all of them."""
+    def position_before(self, run: str, batch: int) -> Position | None:
+        """What a batch goes on from; None also for one that is repeated, which is compared with all that was read."""
         snapshot = self.store.commits.snapshot()
-        position = snapshot.positions.get(run)
-        return set() if position is None or snapshot.has_run(run, batch) else position.carried
+        return None if snapshot.has_run(run, batch) else snapshot.positions.get(run)
 
     def names(self) -> list[str]:
         """Data files in use that no log names: a sweep must keep them."""
         return [*self.compiler.names(), *([] if self._token is None else [self._token])]
 
     def _pipeline_token(self) -> str:
-        """Written when the first batch needs it: opening a store writes nothing."""
-        if self._token is None:
+        """Written when a batch needs it and it is not there: another pipeline that had the store since removes it."""
+        if self._token is None or not self.store.data_path(self._token).exists():
             self._token = new_token(Target(self.store.path, self.store.durable))
         return self._token
 

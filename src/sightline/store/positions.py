@@ -29,6 +29,8 @@ class Reading:
         Of a one-shot run: the source that has this name.
     offsets : str or None
         Of a stream: up to where the batch reads.
+    earlier : str or None
+        The offsets of the batch before, where no commit carries them.
     logs : dict
         Of a stream: entries of the sources' own logs that no earlier commit carries, by their names.
     done : tuple
@@ -38,13 +40,15 @@ class Reading:
     name: str
     source: str | None = None
     offsets: str | None = None
+    earlier: str | None = None
     logs: Mapping[str, str] = field(default_factory=dict)
     done: tuple[str, ...] = ()
 
     def to_entry(self, file: str | None = None) -> dict[str, Any]:
         """As the commit entry carries it; with a file, the texts of the logs are in there."""
         body: dict[str, Any] = {"name": self.name}
-        for key, value in (("source", self.source), ("offsets", self.offsets), ("done", list(self.done))):
+        said = {"source": self.source, "offsets": self.offsets, "earlier": self.earlier, "done": list(self.done)}
+        for key, value in said.items():
             if value:
                 body[key] = value
         if self.logs:
@@ -109,6 +113,8 @@ def advanced(before: Position | None, entry: dict[str, Any]) -> Position:
     offsets = {number: text for number, text in kept.offsets.items() if number > batch - KEPT_BATCHES}
     logs = {name: text for name, text in kept.logs.items() if name not in gone}
     files = {name: file for name, file in kept.files.items() if name not in gone}
+    if said.get("earlier") is not None:
+        offsets[batch - 1] = said["earlier"]
     if said.get("offsets") is not None:
         offsets[batch] = said["offsets"]
     for name, text in said.get("logs", {}).items():
