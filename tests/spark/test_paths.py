@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,12 +49,13 @@ def test_paths_are_named_with_their_scheme(tmp_path: Path, name: str, monkeypatc
 
 
 @pytest.fixture
-def elsewhere(spark: SparkSession) -> SparkSession:
+def elsewhere(spark: SparkSession) -> Iterator[SparkSession]:
     """A session whose default file system is one that nobody answers for, as on a Hadoop cluster that is down."""
     other = spark.newSession()
     other.conf.set("fs.defaultFS", "hdfs://127.0.0.1:1")
     other.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 65_536)
-    return other
+    yield other
+    spark.createDataFrame([(1,)], "one int")  # the active session again, which later tests get
 
 
 @pytest.mark.spark

@@ -30,6 +30,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -51,8 +52,12 @@ T = TypeVar("T")
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format known to a session."""
-    spark.dataSource.register(SyntheticSource)
+    """Make the format known to a session; the clones that Spark makes for streams know it, and keep theirs."""
+    try:
+        spark.dataSource.register(SyntheticSource)
+    except AnalysisException as error:
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
+            raise
 
 
 @dataclass(frozen=True)
