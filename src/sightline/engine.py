@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from sightline.model.config import StoreConfig
+from sightline.model.config import Indexes, StoreConfig
 from sightline.model.durations import duration_us
 from sightline.model.errors import BadConfig, IncompatibleStore, UnknownPlugin, UnknownSubscription
 from sightline.model.queries import Query
@@ -23,8 +24,8 @@ from sightline.model.result import Result
 from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
-from sightline.partition import routing_class
 from sightline.spark.connect import refuse_connect
+from sightline.stages.exchange import plugins
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.registry import Registry
 from sightline.stages.results.results import Results
@@ -52,6 +53,7 @@ def open(
     *,
     workers: int | None = None,
     partitioner: str | None = None,
+    indexes: Mapping[str, str] | None = None,
     balance: str | None = None,
     lateness: str | timedelta | None = None,
     ahead: str | timedelta | None = _KEEP,
@@ -67,6 +69,8 @@ def open(
     path : where the store is; a local folder
     spark : session to run on; by default a local one is started when the first load or run needs it
     workers, partitioner : how the work is divided; a change on reopening is the next epoch
+    indexes : who finds candidates, by name: ``{"range": ..., "nearest": ..., "objects": ...}``; a change takes effect
+        with the next load or run, files written before are read as they are
     balance : policy of rebalancing, ``never``
     lateness : how far behind the high mark an object may come and still count in windows and lifetimes ("0s")
     ahead : how far ahead of the wall clock a ts may be ("1d"); None = any
@@ -78,8 +82,8 @@ def open(
         raise BadConfig("retention is not available yet", value=str(retention), allowed="None: everything is kept")
     if balance is not None and balance not in BALANCE_POLICIES:
         raise UnknownPlugin("unknown balance policy", value=balance, allowed=", ".join(BALANCE_POLICIES))
-    if partitioner is not None:
-        routing_class(partitioner)
+    chosen = Indexes.from_dict({} if indexes is None else indexes)
+    plugins.admit(partitioner, dict(indexes or {}))
     given: dict[str, Any] = {
         "workers": workers,
         "partitioner": partitioner,
@@ -94,6 +98,7 @@ def open(
         given["ahead_us"] = None if ahead is None else duration_us(ahead, "ahead", allow_zero=True, error=BadConfig)
     fresh = StoreConfig(
         seed=secrets.randbits(63),
+        indexes=chosen,
         **{**given, **({} if space is None else {"space": space}), **({} if text is None else {"text": text})},
     )
     store = Store.open_or_create(path, fresh)
@@ -105,7 +110,7 @@ def open(
                 allowed=str(getattr(store.config, name).to_dict()),
                 hint=f"leave {name}= out, or make a new store",
             )
-    changed = StoreConfig.from_dict({**store.config.to_dict(), **given})
+    changed = replace(store.config, indexes=replace(store.config.indexes, **(indexes or {})), **given)
     if changed != store.config:
         store.update_config(changed)
     return Engine(store, spark)

@@ -17,7 +17,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,9 +56,9 @@ def cache_directory() -> Path:
     return cache_root() / f"kernels-{code_digest()}"
 
 
-def warmed_mark(partitioner: str) -> Path:
-    """File that says: the directory has every kernel that a pipeline with this partitioner needs (`stages.warm`)."""
-    return cache_directory() / f"warmed-{partitioner}"
+def warmed_mark(names: Iterable[str]) -> Path:
+    """File that says: the directory has every kernel that a pipeline with these plug-ins needs (`stages.warm`)."""
+    return cache_directory() / "-".join(["warmed", *names])
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory()))

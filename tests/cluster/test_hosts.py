@@ -36,7 +36,7 @@ def test_executors_compile_their_kernels_before_the_first_batch(cluster: Cluster
     batches = sorted((cluster.first["store"] / "data" / "segment").iterdir(), key=lambda path: path.stat().st_mtime)
     for host in cluster.hosts.workers:
         found = marks(host)
-        assert [path.name for path in found] == ["warmed-grid"], host.name
+        assert [path.name for path in found] == ["warmed-grid-levels-balls-postings"], host.name
         assert found[0].stat().st_mtime <= batches[0].stat().st_mtime, host.name
 
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import sightline as sl
 from sightline.index.registry import STANDING_INDEXES
 from sightline.index.standing.gi2 import Gi2Index
+from sightline.model.config import Indexes
 from sightline.stages.exchange.job import Job
 from sightline.stages.registered import compile as compiling
-from sightline.stages.registered.compile import Indexes
 from sightline.stages.registered.standing import RANGE, Lifetimes, open_compiled
 from sightline.stages.upkeep.maintain import Maintenance
 from sightline.testing import StandingOracle
@@ -266,8 +266,8 @@ def test_a_plan_from_before_the_merge_is_compiled_as_it_was(tmp_path, counted):
 
 JOB = {
     "store": "", "token": "", "config": {}, "workers": 2, "epoch_file": "", "reject_after_us": None, "lateness_us": 0,
-    "high_us": None, "marks": [], "keep_objects": False, "durable": False, "segment_rows": 1, "object_index": "",
-    "merge_parts": 0,
+    "high_us": None, "marks": [], "keep_objects": False, "durable": False, "segment_rows": 1, "plugins": [],
+    "kernels": [], "merge_parts": 0,
 }  # fmt: skip
 
 

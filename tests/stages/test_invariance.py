@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sightline as sl
 from sightline.index.registry import NEAREST_INDEXES, OBJECT_INDEXES, STANDING_INDEXES
+from sightline.model.config import Indexes
 from sightline.partition import PARTITIONERS
-from sightline.stages.registered.compile import Indexes
 from sightline.stages.routing import epochs
 from sightline.testing import StandingOracle
 from tests.partition.everywhere import EverywhereRouting

@@ -139,7 +139,7 @@ def test_warming_compiles_everything_a_pipeline_needs(tmp_path):
     def kernels():
         return {path.name for path in (tmp_path / "cache").rglob("*.nbc")}
 
-    code = "from sightline.stages.warm import warm; assert warm() and warm('broadcast')"
+    code = "from sightline.stages.warm import warm; assert warm() and warm('broadcast levels balls postings'.split())"
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
     warmed = kernels()
     assert len(warmed) > 20

@@ -12,11 +12,10 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.model.config import StoreConfig
+from sightline.model.config import Indexes, StoreConfig
 from sightline.model.queries import Query
 from sightline.stages.batch import Batches
 from sightline.stages.inline import execute_inline
-from sightline.stages.registered.compile import Indexes
 from sightline.stages.registered.registry import Registry
 from sightline.stages.results.results import Results
 from sightline.stages.search.search import Searcher
@@ -140,13 +139,14 @@ class Deployment:
             space=self.space,
             text=self.text,
             keep_objects=self.keep_objects,
+            indexes=self.indexes,
         )
         self._use(Store.create(self.folder, config, durable=False))
         self.number = 0
 
     def _use(self, store: Store) -> None:
         self.store = store
-        self.batches = Batches(store, indexes=self.indexes, segment_rows=7)
+        self.batches = Batches(store, segment_rows=7)
         self.batches.epochs.ensure(self.partitioner, self.workers)
         self.registry = Registry(store, self.batches.book)
         self.results = Results(store, self.batches.book)

@@ -10,6 +10,7 @@ import typer
 import sightline as sl
 from sightline.cli.options import (
     ColumnsOption,
+    IndexOption,
     JsonOption,
     PartitionerOption,
     StoreArgument,
@@ -32,6 +33,7 @@ def load(
     column: ColumnsOption = None,
     workers: WorkersOption = None,
     partitioner: PartitionerOption = None,
+    index: IndexOption = None,
     json: JsonOption = False,
 ) -> None:
     """Load a file into a store (created if need be), matching the standing subscriptions on the way.
@@ -43,11 +45,12 @@ def load(
       sightline load store tweets.csv --column id=tweet_id --column ts=created_at
     """
     columns = pairs(column, "--column")
+    options = given(workers=workers, partitioner=partitioner, indexes=pairs(index, "--index") or None)
     existing_source(source)
     began = time.perf_counter()
     log = ProgressLog()
     with (
-        sl.open(store, **given(workers=workers, partitioner=partitioner)) as engine,
+        sl.open(store, **options) as engine,
         progress(f"Loading {source}", quiet=json) as (bar, task),
     ):
 

@@ -16,7 +16,12 @@ WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Workers of the store; changing it starts a new epoch.")
 ]
 PartitionerOption = Annotated[
-    str | None, typer.Option("--partitioner", help="How posts are spread over workers.", metavar="NAME")
+    str | None,
+    typer.Option("--partitioner", help="How posts are spread over workers (docs/plugins.md).", metavar="NAME"),
+]
+IndexOption = Annotated[
+    list[str] | None,
+    typer.Option("--index", metavar="KIND=NAME", help="The index for range, nearest or objects (docs/plugins.md)."),
 ]
 ColumnsOption = Annotated[
     list[str] | None,

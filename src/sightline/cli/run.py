@@ -10,6 +10,7 @@ import typer
 import sightline as sl
 from sightline.cli.options import (
     ColumnsOption,
+    IndexOption,
     JsonOption,
     PartitionerOption,
     SecondsOption,
@@ -48,6 +49,7 @@ def run(
     column: ColumnsOption = None,
     workers: WorkersOption = None,
     partitioner: PartitionerOption = None,
+    index: IndexOption = None,
     seconds: SecondsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -63,11 +65,12 @@ def run(
     """
     if (source is None) == (format is None):
         raise BadSource("one source is needed", allowed="SOURCE, or --format NAME", hint="sightline run --help")
-    columns, options = pairs(column, "--column"), pairs(option, "--option")
+    columns, of_source = pairs(column, "--column"), pairs(option, "--option")
+    options = given(workers=workers, partitioner=partitioner, indexes=pairs(index, "--index") or None)
     if source is not None:
         existing_source(source)
-    with sl.open(store, **given(workers=workers, partitioner=partitioner)) as engine:
-        stream: Any = source if format is None else open_stream(engine, format, options)
+    with sl.open(store, **options) as engine:
+        stream: Any = source if format is None else open_stream(engine, format, of_source)
         counter, log = CommitCounter(store), ProgressLog()
         handle = engine.run(stream, name, trigger, columns=columns or None, on_batch=log.add)
         _follow(handle, log, seconds, json)

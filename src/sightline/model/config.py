@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from sightline.model.errors import BadConfig, IncompatibleStore
 from sightline.model.scalars import mapping, whole
@@ -44,6 +45,34 @@ RESERVED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Indexes:
+    """Which index finds candidates: names as `index.registry` knows them."""
+
+    range: str = "levels"  # standing range and top-terms queries
+    nearest: str = "balls"  # standing nearest queries
+    objects: str = "postings"  # objects of a segment
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            name: object = getattr(self, f.name)
+            if not isinstance(name, str) or not name:
+                raise BadConfig(f"the index for {f.name} is not a name", value=name, allowed="a registered name")
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON form."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Indexes:
+        """From names by kind; a kind left out has its default."""
+        given, kinds = mapping(data, "indexes", BadConfig), [f.name for f in fields(cls)]
+        for name in given:
+            if name not in kinds:
+                raise BadConfig("unknown kind of index", value=name, allowed=", ".join(kinds))
+        return cls(**given)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
 class StoreConfig:
     """Configuration of a store; durations are microseconds, None means off."""
 
@@ -52,6 +81,7 @@ class StoreConfig:
     space: Space = field(default_factory=Space)
     text: TextConfig = field(default_factory=TextConfig)
     partitioner: str = "grid"
+    indexes: Indexes = field(default_factory=Indexes)
     workers: int = 4
     balance: str = "never"
     lateness_us: int = 0
@@ -75,6 +105,8 @@ class StoreConfig:
             raise BadConfig("space is not a Space", value=self.space, allowed="Space.geographic() or Space.planar(...)")
         if not isinstance(self.text, TextConfig):
             raise BadConfig("text is not a TextConfig", value=self.text, allowed="TextConfig(...)")
+        if not isinstance(self.indexes, Indexes):
+            raise BadConfig("indexes is not an Indexes", value=self.indexes, allowed="Indexes(...)")
         for name in ("partitioner", "balance"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 raise BadConfig(f"{name} is not a name", value=getattr(self, name), allowed="a registered name")
@@ -92,7 +124,7 @@ class StoreConfig:
     def to_dict(self) -> dict[str, object]:
         """JSON form."""
         form: dict[str, object] = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**form, "space": self.space.to_dict(), "text": self.text.to_dict()}
+        return {**form, **{name: getattr(self, name).to_dict() for name in ("space", "text", "indexes")}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> StoreConfig:
@@ -107,11 +139,13 @@ class StoreConfig:
                 allowed=f"format {FORMAT_VERSION} or older",
                 hint="upgrade sightline",
             )
+        given.setdefault("indexes", {})  # stores from before one could choose
         if set(given) != names:
             raise BadConfig(
                 "not the configuration of a store",
                 value=sorted(set(given) ^ names),
                 allowed="exactly " + ", ".join(sorted(names)),
             )
-        space, text = given.pop("space"), given.pop("text")
-        return cls(space=Space.from_dict(space), text=TextConfig.from_dict(text), **given)  # type: ignore[arg-type]
+        space, text, indexes = given.pop("space"), given.pop("text"), Indexes.from_dict(given.pop("indexes"))
+        rest: Any = {"indexes": indexes, **given}
+        return cls(space=Space.from_dict(space), text=TextConfig.from_dict(text), **rest)  # type: ignore[arg-type]

@@ -11,7 +11,25 @@ one question: on which workers must it stand so that it meets every object it ca
 ``broadcast`` is the trivial reference: every object goes everywhere, every query stands once.
 """
 
-from sightline.partition.protocol import ObjectRoutes, QueryRoutes, Routing
+from sightline.partition.allocate import longest_first
+from sightline.partition.history import History
+from sightline.partition.leaf_routes import Unlearning, at_leaves, leaf_rows, with_nearest_everywhere
+from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes, Routing
 from sightline.partition.registry import PARTITIONERS, routing_class, routing_from_arrays
 
-__all__ = ["PARTITIONERS", "ObjectRoutes", "QueryRoutes", "Routing", "routing_class", "routing_from_arrays"]
+__all__ = [
+    "PARTITIONERS",
+    "routing_class",
+    "routing_from_arrays",
+    # the protocol, and what a partitioner whose leaves are places can lean on
+    "History",
+    "ObjectRoutes",
+    "QueryLeaves",
+    "QueryRoutes",
+    "Routing",
+    "Unlearning",
+    "at_leaves",
+    "leaf_rows",
+    "longest_first",
+    "with_nearest_everywhere",
+]

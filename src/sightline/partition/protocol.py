@@ -68,7 +68,6 @@ class Routing(Protocol):
     * a routing that ``learns`` may choose another owner for an equal object later; others choose by place and terms.
     """
 
-    name: ClassVar[str]
     duplicates: ClassVar[bool]
     learns: ClassVar[bool]
     fits: ClassVar[bool]  # whether a history changes it

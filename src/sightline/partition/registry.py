@@ -7,14 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from sightline.model.errors import UnknownPlugin
 from sightline.model.plugins import Plugins
 from sightline.partition.protocol import Routing
 
 _HERE = "sightline.partition"
 
 #: Each is imported when it is first used: a worker process has one.
-PARTITIONERS = Plugins[type[Routing]](
+PARTITIONERS = Plugins[Routing](
+    "partitioner",
+    "sightline.partitioners",
+    Routing,
     {
         "a-grid": f"{_HERE}.a_grid:AGridRouting",
         "broadcast": f"{_HERE}.broadcast:BroadcastRouting",
@@ -33,21 +35,13 @@ PARTITIONERS = Plugins[type[Routing]](
         "text": f"{_HERE}.qt_tree:TextRouting",
         "text-rout": f"{_HERE}.terms:TextRoutRouting",
         "uniform": f"{_HERE}.uniform:UniformRouting",
-    }
+    },
 )
 
 
 def routing_class(name: str) -> type[Routing]:
-    """The partitioner registered under a name."""
-    try:
-        return PARTITIONERS[name]
-    except KeyError:
-        raise UnknownPlugin(
-            "unknown partitioner",
-            value=name,
-            allowed=", ".join(sorted(PARTITIONERS)),
-            hint="pass partitioner=NAME to open",
-        ) from None
+    """The partitioner of a name."""
+    return PARTITIONERS.named(name)
 
 
 def routing_from_arrays(name: str, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Routing:

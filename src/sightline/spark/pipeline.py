@@ -80,7 +80,7 @@ def _begun(text: str, way: Handover) -> Job:
     """The job of a task. Where there are other machines, one may have come since the executors were warmed."""
     job = Job.from_json(text)
     if way.folder is None:
-        warm_process(str(job.config["partitioner"]))
+        warm_process(tuple(job.kernels))
     return job
 
 

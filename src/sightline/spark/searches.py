@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sightline.model.errors import BadQuery
+from sightline.model.plugins import Origin, admit_all, admitted
 from sightline.model.queries import Query, query_from_dict
 from sightline.stages.exchange.parcel import from_ipc, to_ipc
 from sightline.stages.search.asked import asked
@@ -50,7 +51,7 @@ def search_many(spark: SparkSession, store: Store, queries: Sequence[Query]) -> 
     def read(snapshot: Snapshot) -> pa.Table:
         segments = {"segment": snapshot.files.get("segment", {})}
         pinned = replace(snapshot, runs={}, positions={}, gone={}, counters={}, files=segments)
-        stage = _stage(str(store.path), json.dumps(pinned.to_dict()))
+        stage = _stage(str(store.path), json.dumps(pinned.to_dict()), admitted())
         answered = frame.mapInArrow(stage, "first long, blob binary, missing string").collect()
         for row in answered:
             if row.missing is not None:  # swept since: again, on a newer version
@@ -61,8 +62,9 @@ def search_many(spark: SparkSession, store: Store, queries: Sequence[Query]) -> 
     return store.read(read)
 
 
-def _stage(path: str, pinned: str) -> Callable[[Batches], Batches]:
+def _stage(path: str, pinned: str, plugins: list[Origin]) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
+        admit_all(plugins)
         said = sorted(
             (number, text)
             for batch in batches

@@ -18,6 +18,7 @@ from sightline.spark.runs import Run, start_once, start_stream
 from sightline.spark.sources import chunks, fingerprint
 from sightline.spark.warming import warm_everywhere
 from sightline.stages.batch import Batches
+from sightline.stages.exchange.plugins import kernels, require
 from sightline.stages.results.totals import OnBatch, Totals
 from sightline.stages.upkeep.maintain import Maintenance
 from sightline.store.positions import Position, Reading, logs_of
@@ -95,7 +96,8 @@ class Starter:
     def _ready(self) -> Batches:
         config = self._store.config
         if self._batches is None:
-            warm_everywhere(self._spark(), config.partitioner)
+            require(config)
+            warm_everywhere(self._spark(), tuple(kernels(config)))
             self._discard_orphans()
             shutil.rmtree(self._store.path / STAGING, ignore_errors=True)
             self._batches = Batches(self._store)

@@ -25,45 +25,45 @@ progress = logging.getLogger("sightline.progress")
 Batches = Iterator[pa.RecordBatch]
 
 
-def warm_everywhere(spark: SparkSession, partitioner: str) -> None:
-    """Compile what this partitioner needs, here and on the hosts of the executors at the same time."""
+def warm_everywhere(spark: SparkSession, kernels: tuple[str, ...]) -> None:
+    """Compile what this partitioner and these indexes need, here and on the hosts of the executors at the same time."""
     from sightline.stages.warm import warm
 
     with ThreadPoolExecutor(1, "sightline-warming") as pool:
-        hosts = None if is_one_machine(spark) else pool.submit(_warm_hosts, spark, partitioner)
-        if not warmed_mark(partitioner).exists():
+        hosts = None if is_one_machine(spark) else pool.submit(_warm_hosts, spark, kernels)
+        if not warmed_mark(kernels).exists():
             progress.info("compiling kernels, once per version and user: up to a minute or two")
-        if warm(partitioner):
+        if warm(kernels):
             progress.info("compiled the kernels of the driver")
         if hosts is not None:
             _follow(hosts, spark)
 
 
 @cache
-def warm_process(partitioner: str) -> bool:
+def warm_process(kernels: tuple[str, ...]) -> bool:
     """Once per worker process: make sure that this host has its kernels; True if they were compiled now."""
-    if warmed_mark(partitioner).exists():
+    if warmed_mark(kernels).exists():
         return False
     from sightline.stages.warm import warm  # not above: it needs the driver's half of the code, which a worker does not
 
-    return warm(partitioner)
+    return warm(kernels)
 
 
-def _warm_hosts(spark: SparkSession, partitioner: str) -> dict[str, bool]:
+def _warm_hosts(spark: SparkSession, kernels: tuple[str, ...]) -> dict[str, bool]:
     """A task per core of the cluster: the first of a host compiles, the others wait for it. Host -> compiled now."""
     tasks = max(2, spark.sparkContext.defaultParallelism)
-    stage = _stage(partitioner)
+    stage = _stage(kernels)
     found: dict[str, bool] = {}
     for row in spark.range(0, tasks, 1, tasks).mapInArrow(stage, "host string, compiled boolean").collect():
         found[row.host] = found.get(row.host, False) or row.compiled
     return found
 
 
-def _stage(partitioner: str) -> Callable[[Batches], Batches]:
+def _stage(kernels: tuple[str, ...]) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         for _ in batches:
             pass
-        compiled = warm_process(partitioner)
+        compiled = warm_process(kernels)
         yield pa.RecordBatch.from_pydict({"host": [socket.gethostname()], "compiled": [compiled]})
 
     return run

@@ -17,14 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from sightline.model.errors import StoreNotShared
+from sightline.model.plugins import admitted
 from sightline.model.time import MAX_US
 from sightline.stages.exchange import schema as payload
 from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.plugins import kernels
 from sightline.stages.exchange.tallies import tally
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import new_token
 from sightline.stages.registered.book import SubscriptionBook
-from sightline.stages.registered.compile import Compiler, Indexes
+from sightline.stages.registered.compile import Compiler
 from sightline.stages.registered.standing import NEAREST, TOP_TERMS
 from sightline.stages.repeated import refuse_other_rows
 from sightline.stages.results.closing import closing_events
@@ -51,12 +53,10 @@ class Batches:
         *,
         clock: Callable[[], float] = time.time,
         segment_rows: int = SEGMENT_ROWS,
-        indexes: Indexes | None = None,
     ) -> None:
         self.store = store
         self.book = SubscriptionBook(store)
-        self._indexes = indexes or Indexes()
-        self.compiler = Compiler(store, self.book, self._indexes)
+        self.compiler = Compiler(store, self.book)
         self.commit_lock = threading.RLock()  # merges commit between the batches of this process
         self.statistics = CurrentStatistics(store, self.commit_lock)
         self.epochs = Epochs(store, self.book, self.commit_lock, self.statistics)
@@ -149,7 +149,8 @@ class Batches:
             keep_objects=config.keep_objects,
             durable=self.store.durable,
             segment_rows=self._segment_rows,
-            object_index=self._indexes.objects,
+            plugins=[*map(list, admitted())],
+            kernels=kernels(config),
             merge_parts=routing.workers if merges else 0,
             merge_matches=routing.duplicates,
             sample=not config.keep_objects and self.epochs.unfitted(epoch),

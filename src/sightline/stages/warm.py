@@ -10,17 +10,18 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from sightline.jit import warmed_mark
-from sightline.model.config import StoreConfig
+from sightline.model.config import Indexes, StoreConfig
 from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQuery
 from sightline.model.regions import Box, Circle, Polygon
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.batch import Batches
+from sightline.stages.exchange.plugins import kernels
 from sightline.stages.inline import execute_inline
 from sightline.stages.registered.book import SUBSCRIBE
 from sightline.stages.registered.registry import Registry
@@ -33,16 +34,18 @@ from sightline.store.store import Store
 LOCK = "warming.lock"
 
 
-def warm(partitioner: str = "grid") -> bool:
-    """Fill the kernel cache of this code version for a partitioner; True if there was something to do."""
-    done = warmed_mark(partitioner)
+def warm(names: Sequence[str] = ()) -> bool:
+    """Fill the kernel cache of this code version for a partitioner and indexes (`exchange.plugins.kernels`; the default
+    ones). True if there was something to do."""
+    names = names or kernels(StoreConfig())
+    done = warmed_mark(names)
     if done.exists():
         return False
     done.parent.mkdir(parents=True, exist_ok=True)
     with _alone(done.parent):
         if done.exists():
             return False
-        _use_every_kernel(partitioner)
+        _use_every_kernel(*names)
         done.touch()
     return True
 
@@ -56,7 +59,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _use_every_kernel(partitioner: str) -> None:
+def _use_every_kernel(partitioner: str, *indexes: str) -> None:
     everywhere = Box(-180, -90, 180, 90)
     queries: list[Query] = [
         RangeQuery("flood AND (boat OR rescue) AND NOT calm", Box(-10, -10, 10, 10)),
@@ -84,7 +87,7 @@ def _use_every_kernel(partitioner: str) -> None:
         }
     )
     with tempfile.TemporaryDirectory(prefix="sightline-warm-") as folder:
-        config = StoreConfig(workers=2, partitioner=partitioner)
+        config = StoreConfig(workers=2, partitioner=partitioner, indexes=Indexes(*indexes))
         store = Store.create(Path(folder) / "store", config, durable=False)
         batches = Batches(store)
         batches.epochs.ensure(partitioner, 2)

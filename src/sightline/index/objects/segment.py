@@ -203,7 +203,7 @@ class Segment:
         return ObjectColumns(self.lon, self.lat, self.ts, self.terms)
 
 
-def merge_segments(segments: Sequence[Segment], index: str | None = None) -> SegmentData:
+def merge_segments(segments: Sequence[Segment], index: str = DEFAULT_OBJECTS) -> SegmentData:
     """Exact union of at least one segment; columns that one lacks are null there."""
     parts = [segment.objects() for segment in segments]
     objects = ObjectColumns(
@@ -213,4 +213,4 @@ def merge_segments(segments: Sequence[Segment], index: str | None = None) -> Seg
         TermBatch.concat([p.terms for p in parts]),
     )
     columns = pa.concat_tables([segment.table for segment in segments], promote_options="default")
-    return build_segment(objects, columns, index or segments[-1].meta["index"], segments[0].bounds)
+    return build_segment(objects, columns, index, segments[0].bounds)

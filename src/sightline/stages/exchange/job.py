@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sightline.model.config import StoreConfig
+from sightline.model.plugins import Origin, admit_all
 from sightline.stages.exchange.target import Target
 
 
@@ -26,7 +27,8 @@ class Job:
     keep_objects: bool
     durable: bool  # sync files before they are named; off in tests only
     segment_rows: int  # the work stage seals a segment at this many rows
-    object_index: str  # registered name
+    plugins: list[list[str]]  # those from outside that the driver has admitted
+    kernels: list[str]  # what a process that is new on its host warms
     merge_parts: int  # partitions of the second exchange; 0 = nothing has to cross workers
     merge_matches: bool = False  # the partitioner may find a pair twice: range matches cross as well
     sample: bool = False  # no objects are kept and the routing waits to be fitted: keep a sample of them
@@ -41,7 +43,10 @@ class Job:
 
     @classmethod
     def from_json(cls, text: str) -> Job:
-        return cls(**json.loads(text))
+        """The job in another process, which may use the plug-ins that the driver uses."""
+        job = cls(**json.loads(text))
+        admit_all(Origin(*origin) for origin in job.plugins)
+        return job
 
     def store_config(self) -> StoreConfig:
         """What the store was made with."""

@@ -45,7 +45,7 @@ def write_segments(
                 else ObjectColumns(objects.lon[rows], objects.lat[rows], objects.ts[rows], objects.terms.take(rows))
             )
             data = build_segment(
-                part, columns if whole else columns.take(column_of(rows)), job.object_index, config.space.bounds
+                part, columns if whole else columns.take(column_of(rows)), config.indexes.objects, config.space.bounds
             )
             entries.append(write_segment(target, data, stack_of(f"w{worker}", piece.lo, piece.hi), worker).to_dict())
     return entries

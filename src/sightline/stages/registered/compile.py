@@ -25,11 +25,11 @@ from sightline.partition import Routing
 from sightline.partition.optional import settled
 from sightline.stages.background import Background
 from sightline.stages.registered.book import SubscriptionBook
-from sightline.stages.registered.compiled_files import CompiledFiles, Indexes, Layers, stack
+from sightline.stages.registered.compiled_files import CompiledFiles, Layers, stack
 from sightline.stages.registered.recent import Recent
 from sightline.store.store import Store
 
-__all__ = ["CompiledSet", "Compiler", "Indexes", "Layers"]
+__all__ = ["CompiledSet", "Compiler", "Layers"]
 
 MIN_DELTA = 4096  # a delta of this size costs less than rebuilding any base
 DELTA_SHARE = 8  # a delta larger than base / 8 is folded in
@@ -64,9 +64,9 @@ class _Base:
 class Compiler:
     """Keeps the compiled files of the running pipeline."""
 
-    def __init__(self, store: Store, book: SubscriptionBook, indexes: Indexes) -> None:
+    def __init__(self, store: Store, book: SubscriptionBook) -> None:
         self._store, self._book = store, book
-        self._files = CompiledFiles(store, indexes)
+        self._files = CompiledFiles(store)
         self._base: _Base | None = None
         self._recent: Recent | None = None
         self._merge: Background[_Base] | None = None

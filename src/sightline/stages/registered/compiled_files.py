@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.index.protocol import StandingIndex
-from sightline.index.registry import DEFAULT_NEAREST, DEFAULT_OBJECTS, DEFAULT_STANDING
 from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS, QueryBlock
 from sightline.partition import Routing
 from sightline.stages.registered.standing import (
@@ -33,20 +31,11 @@ FOLDER = "compiled"
 Layers = dict[str, list[list[str]]]  # kind -> worker -> files
 
 
-@dataclass(frozen=True)
-class Indexes:
-    """Registered names of the indexes a pipeline uses."""
-
-    range: str = DEFAULT_STANDING
-    nearest: str = DEFAULT_NEAREST
-    objects: str = DEFAULT_OBJECTS
-
-
 class CompiledFiles:
     """Writes compiled files into a store; any thread may."""
 
-    def __init__(self, store: Store, indexes: Indexes) -> None:
-        self._store, self.space = store, store.config.space
+    def __init__(self, store: Store) -> None:
+        self._store, self.space, indexes = store, store.config.space, store.config.indexes
         # The merge stage only reads the windows of its subscriptions: it needs no index over them.
         self._index_of = {RANGE: indexes.range, NEAREST: indexes.nearest, TOP_TERMS: indexes.range, WINDOWS: "scan"}
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sightline.flat.arrays import frozen
 from sightline.geo.region_table import RegionTable
 from sightline.index.protocol import NearestIndex, StandingIndex
-from sightline.index.registry import NEAREST_INDEXES, STANDING_INDEXES
+from sightline.index.registry import nearest_index, standing_index
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space
 from sightline.model.time import MAX_US
@@ -45,7 +45,7 @@ class Compiled:
 
 def write_compiled(path: Path, kind: str, index_name: str, block: QueryBlock, space: Space) -> None:
     """Build the index of a block and write both; not fsynced, because it can be made again from the control log."""
-    built = (NEAREST_INDEXES if kind == NEAREST else STANDING_INDEXES)[index_name].build(block, space)
+    built = (nearest_index if kind == NEAREST else standing_index)(index_name).build(block, space)
     write_index(path, kind, index_name, built, bare(block) if kind == RANGE else block, space)
 
 
@@ -76,9 +76,9 @@ def _blank(n: int) -> pa.StringArray:
 def _open(file: ArrayFile) -> Compiled:
     space = Space.from_dict(file.meta["space"])
     arrays = {name: file.array(name) for name in file.names}
-    registry = NEAREST_INDEXES if file.meta["kind"] == NEAREST else STANDING_INDEXES
+    index = (nearest_index if file.meta["kind"] == NEAREST else standing_index)(file.meta["index"])
     own = {name.removeprefix(INDEX): array for name, array in arrays.items() if name.startswith(INDEX)}
-    return Compiled(QueryBlock.from_arrays(arrays, BLOCK), registry[file.meta["index"]].from_arrays(own, space))
+    return Compiled(QueryBlock.from_arrays(arrays, BLOCK), index.from_arrays(own, space))
 
 
 def open_compiled(job: Job, kind: str, worker: int) -> list[Compiled]:

@@ -51,7 +51,7 @@ class Epochs:
         with self._commit_lock:
             epochs = self._store.commits.refresh().epochs
             if not epochs or (epochs[-1]["partitioner"], epochs[-1]["workers"]) != (partitioner, workers):
-                self._write(routing_class(partitioner).start(self._store.config.space, workers), OPENED)
+                self._write(partitioner, routing_class(partitioner).start(self._store.config.space, workers), OPENED)
 
     def serve(self) -> None:
         """Before a plan: requests that no epoch has answered yet, or the first fit, become one new epoch."""
@@ -63,32 +63,38 @@ class Epochs:
         histories = [entry.body["file"] for entry in asked if entry.kind == FIT]
         if histories:
             history = FILES.get(str(self._store.path), histories[-1], "history", open_history)
-            self._fit(routing, history, asked[-1].position)
+            self._fit(epoch, history, asked[-1].position)
         elif asked:
             loads = leaf_objects(snapshot, routing).astype(np.float64)
-            self._write(routing.reassigned(loads), REBALANCED, layout_of(epoch), asked[-1].position)
+            self._write(
+                epoch["partitioner"], routing.reassigned(loads), REBALANCED, layout_of(epoch), asked[-1].position
+            )
         elif self.unfitted(epoch) and seen_objects(snapshot) >= FIT_OBJECTS:
-            self._fit(routing, stored_history(self._store, self._book, snapshot))
+            self._fit(epoch, stored_history(self._store, self._book, snapshot))
 
-    def _fit(self, routing: Routing, history: History, control: int = -1) -> None:
+    def _fit(self, epoch: dict[str, Any], history: History, control: int = -1) -> None:
         """The next epoch is made for a history, and for what was counted so far."""
         known = replace(history, statistics=self._current.at(self._book.position))
-        self._write(type(routing).fitted(known, self._store.config.space, routing.workers), FITTED, control=control)
+        kind = routing_class(epoch["partitioner"])
+        fitted = kind.fitted(known, self._store.config.space, epoch["workers"])
+        self._write(epoch["partitioner"], fitted, FITTED, control=control)
         self._current.save()
 
-    def _write(self, routing: Routing, why: str, layout: str | None = None, control: int = -1) -> None:
+    def _write(
+        self, partitioner: str, routing: Routing, why: str, layout: str | None = None, control: int = -1
+    ) -> None:
         """The next epoch; with new leaves unless it has the layout of an earlier one.
 
         Samples of objects go with the epoch that was to be fitted to them.
         """
         name = new_name("epoch")
         path = self._store.data_path(name)
-        write_array_file(path, routing.to_arrays(), {"partitioner": routing.name}, durable=self._store.durable)
+        write_array_file(path, routing.to_arrays(), {"partitioner": partitioner}, durable=self._store.durable)
         with self._commit_lock:
             snapshot = self._store.commits.refresh()
             epoch = {
                 "number": len(snapshot.epochs),
-                "partitioner": routing.name,
+                "partitioner": partitioner,
                 "workers": routing.workers,
                 "file": name,
                 "layout": layout or str(len(snapshot.epochs)),

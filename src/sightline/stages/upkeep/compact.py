@@ -107,7 +107,7 @@ class Compaction:
 
     def _merge_segments(self, group: list[FileEntry]) -> FileEntry:
         segments = [FILES.get(str(self._store.path), entry.name, "segment", Segment.from_file) for entry in group]
-        data = merge_segments(segments)
+        data = merge_segments(segments, self._store.config.indexes.objects)
         merged = write_segment(
             Target(self._store.path, self._store.durable), data, group[0].stack, int(group[0].meta["worker"])
         )
