@@ -84,6 +84,26 @@ def test_south_above_north(engine: sl.Engine, refused: Refusal) -> None:
     refused.command("subscribe", engine.path, "--box", "0,10,5,-10", said="south <= north")
 
 
+def test_off_the_globe(engine: sl.Engine, refused: Refusal) -> None:
+    """Only the store knows that its coordinates are degrees."""
+    for query in (
+        sl.RangeQuery("", sl.Box(0, 0, 500, 1)),
+        sl.RangeQuery("", sl.Circle(0, 95, 1)),
+        sl.TopTermsQuery(sl.Polygon([(0, 0), (1, 0), (1, 95)]), 3),
+        sl.NearestQuery("", (181, 0), 3),
+    ):
+        refused(sl.BadQuery, lambda query=query: engine.search(query), "out of range")
+        refused(
+            sl.BadQuery, lambda query=query: engine.search_many([ALL, query]), "query 1 of the list", "out of range"
+        )
+        refused(sl.BadQuery, lambda query=query: engine.explain(query), "out of range")
+        if not isinstance(query, sl.TopTermsQuery):
+            refused(sl.BadQuery, lambda query=query: engine.subscribe(query), "out of range")
+            refused(sl.BadQuery, lambda query=query: engine.subscribe_many([query] * 70), "out of range")
+    refused.command("search", engine.path, "--box", "0,10,500,20", said="out of range")
+    refused.command("subscribe", engine.path, "--near", "0,95", "-k", 3, said="out of range")
+
+
 def test_not_a_number(engine: sl.Engine, refused: Refusal) -> None:
     for place in (lambda: sl.Box(NAN, 0, 1, 1), lambda: sl.Circle(0, 0, NAN), lambda: sl.Circle(0, float("inf"), 5),
                   lambda: sl.Polygon([(0, 0), (1, NAN), (1, 1)])):  # fmt: skip

@@ -138,8 +138,8 @@ def test_json_form_is_short_and_plain():
         lambda: NearestQuery("a", (0, 0), True),
         lambda: NearestQuery("a", (0, 0), "5"),
         lambda: NearestQuery("a", (0, 0), 2**31),
-        lambda: NearestQuery("a", (0, 91), 1),
-        lambda: NearestQuery("a", (181, 0), 1),
+        lambda: NearestQuery("a", (0, 91), 1, planar=False),
+        lambda: NearestQuery("a", (181, 0), 1, planar=False),
         lambda: NearestQuery("a", (float("nan"), 0), 1),
         lambda: NearestQuery("a", (0,), 1),
         lambda: NearestQuery("a", "ab", 1),
@@ -207,7 +207,7 @@ def test_planar_queries_need_a_planar_space():
     assert query_from_dict(near.to_dict()) == near
     box = RangeQuery("a", Box(0, 0, 500, 500, planar=True))
     assert query_from_dict(box.to_dict()).region.planar
-    for query in (near, box):
+    for query in (near, box, NearestQuery("a", (500, 500), 3), RangeQuery("a", Box(0, 0, 500, 500))):
         check_space(query, plane)
         with pytest.raises(BadQuery):
             check_space(query, Space())

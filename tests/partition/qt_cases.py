@@ -38,7 +38,7 @@ def history_of(rows, asked=(), standing=(), config=PLANE, span=2 * SECOND):
 
 
 def box(west, south, east, north):
-    return sl.Box(west, south, east, north, planar=True)
+    return sl.Box(west, south, east, north)
 
 
 def within(words, *sides):
@@ -51,7 +51,7 @@ def top(*sides):
 
 def near(words):
     """More than there are: it reaches everything."""
-    return sl.NearestQuery(words, (4, 4), 1_000_000, planar=True)
+    return sl.NearestQuery(words, (4, 4), 1_000_000)
 
 
 def hash_of(word):

@@ -14,19 +14,19 @@ from sightline.testing import StandingOracle
 from tests.stages import worlds
 from tests.stages.worlds import SECOND, Deployment, Registered, check_search, check_standing
 
-PLANE = sl.Space.planar(bounds=(0.0, 0.0, 100.0, 50.0))
-places = {"lon": st.sampled_from([0.0, 0.5, 10.0, 99.9, 100.0]), "lat": st.sampled_from([0.0, 0.25, 3.0, 50.0])}
+PLANE = sl.Space.planar(bounds=(0.0, 0.0, 1000.0, 500.0))
+places = {"lon": st.sampled_from([0.0, 0.5, 10.0, 999.9, 1000.0]), "lat": st.sampled_from([0.0, 0.25, 3.0, 500.0])}
 rows = st.fixed_dictionaries({
     "id": st.sampled_from(["a", "b"]), **places, "ts_us": st.integers(0, 20).map(lambda s: s * SECOND),
     "text": st.lists(st.sampled_from(worlds.WORDS), max_size=3).map(" ".join),
 })  # fmt: skip
 regions = st.sampled_from([
-    sl.Box(0, 0, 100, 50, planar=True), sl.Box(0.5, 0.25, 10, 3, planar=True), sl.Circle(0, 0, 9.5, planar=True),
-    sl.Circle(100, 50, 0.1, planar=True), sl.Polygon([(0, 0), (20, 0), (0, 4)], planar=True),
+    sl.Box(0, 0, 1000, 500), sl.Box(0.5, 0.25, 10, 3), sl.Circle(0, 0, 9.5),
+    sl.Circle(1000, 500, 0.1), sl.Polygon([(0, 0), (200, 0), (0, 4)]),
 ])  # fmt: skip
 queries = st.one_of(
     st.builds(sl.RangeQuery, worlds.expressions, regions),
-    st.builds(lambda e, lon, lat, k: sl.NearestQuery(e, at=(lon, lat), k=k, planar=True), worlds.expressions,
+    st.builds(lambda e, lon, lat, k: sl.NearestQuery(e, at=(lon, lat), k=k), worlds.expressions,
               places["lon"], places["lat"], st.integers(1, 4)),
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -81,18 +81,18 @@ class RegionTable:
         return cls(np.full(n, kind, np.uint8), params, np.zeros(n + 1, np.int64), np.empty(0, np.uint8))
 
     def region(self, i: int) -> Region:
-        """Region i as an object; it is marked planar only where its coordinates need it."""
+        """Region i as an object."""
         a, b, c, d = (float(v) for v in self.params[i])
         if self.kind[i] == BOX:
-            return _either(lambda planar: Box(a, b, c, d, planar=planar))
+            return Box(a, b, c, d)
         if self.kind[i] == CIRCLE:
-            return _either(lambda planar: Circle(a, b, c / 1000.0, planar=planar))
+            return Circle(a, b, c / 1000.0)
         import shapely
 
         shape = self.shape(i)
         ring = shapely.get_coordinates(shape.exterior).tolist()
         holes = [shapely.get_coordinates(hole).tolist() for hole in shape.interiors]
-        return _either(lambda planar: Polygon(ring, holes, planar=planar))
+        return Polygon(ring, holes)
 
     def shape(self, i: int) -> shapely.Polygon:
         """Polygon i as a shapely geometry, not prepared."""
@@ -141,10 +141,3 @@ class RegionTable:
             np.asarray(arrays[f"{prefix}polygon_offsets"], np.int64),
             np.asarray(arrays[f"{prefix}polygon_data"], np.uint8),
         )
-
-
-def _either(make: Callable[[bool], Region]) -> Region:
-    try:
-        return make(False)
-    except BadQuery:
-        return make(True)

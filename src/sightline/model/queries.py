@@ -17,9 +17,9 @@ from typing import ClassVar, TypeAlias
 from sightline.model.durations import duration_us, format_duration
 from sightline.model.errors import BadQuery
 from sightline.model.expression import Expression, as_expression, expression_from_json
-from sightline.model.regions import Box, Circle, Polygon, Region, check_region, region_from_dict
-from sightline.model.scalars import check_unicode, mapping, pair, whole, within
-from sightline.model.space import PLANAR_LIMIT, Space
+from sightline.model.regions import Box, Circle, Polygon, Region, check_degrees, check_region, region_from_dict
+from sightline.model.scalars import check_unicode, mapping, pair, whole
+from sightline.model.space import Space, coordinate
 from sightline.model.time import MIN_US, format_instant, from_us, instant_us
 
 #: Indexes keep k as an int32.
@@ -87,7 +87,7 @@ class NearestQuery:
     last: timedelta | None
     as_of: datetime | None
     between: Span | None
-    planar: bool = field(compare=False, repr=False)
+    planar: bool | None = field(compare=False, repr=False)
 
     def __init__(
         self,
@@ -98,11 +98,14 @@ class NearestQuery:
         *,
         as_of: Instant | None = None,
         between: Sequence[Instant] | None = None,
-        planar: bool = False,
+        planar: bool | None = None,
     ) -> None:
         object.__setattr__(self, "keywords", _keywords(keywords))
         object.__setattr__(self, "planar", planar)
-        object.__setattr__(self, "at", _point(at, planar))
+        lon, lat = pair(at, "at is not a point", "(lon, lat)")
+        object.__setattr__(self, "at", (coordinate(lon, "longitude of at"), coordinate(lat, "latitude of at")))
+        if planar is False:
+            check_degrees(*self.at, "of at")
         object.__setattr__(self, "k", whole(k, "k", 1, maximum=MAX_K))
         _set_times(self, last, as_of, between)
 
@@ -219,10 +222,10 @@ def time_bounds(query: Query, high_us: int | None) -> tuple[int, int]:
 
 def check_space(query: Query, space: Space) -> None:
     """Check region or point of a query against the space of a store."""
-    if isinstance(query, NearestQuery):
-        _point(query.at, not space.is_geographic)
-    else:
+    if not isinstance(query, NearestQuery):
         check_region(query.region, space)
+    elif space.is_geographic:
+        check_degrees(*query.at, "of at")
 
 
 def check_subscription(query: Query) -> None:
@@ -268,16 +271,6 @@ def _region(value: Region) -> Region:
     if not isinstance(value, Box | Circle | Polygon):
         raise BadQuery("not a region", value=value, allowed="Box, Circle or Polygon")
     return value
-
-
-def _point(value: object, planar: bool) -> tuple[float, float]:
-    lon, lat = pair(value, "at is not a point", "(lon, lat)")
-    width, height = (PLANAR_LIMIT, PLANAR_LIMIT) if planar else (180.0, 90.0)
-    order = "the order is longitude, latitude"
-    return (
-        within(lon, -width, width, "longitude of at", hint=order),
-        within(lat, -height, height, "latitude of at", hint=order),
-    )
 
 
 def _duration(value: Duration | None, what: str) -> timedelta | None:

@@ -1,9 +1,9 @@
 """Regions a query may ask for: boxes, circles and polygons.
 
-All are closed. A constructor checks what can be checked without a store: finite numbers, south not above
-north, a radius that is not negative, valid rings, and degrees in range. ``planar=True`` leaves out the checks
-of degrees, for stores with a planar :class:`~sightline.model.space.Space`; :func:`check_region` repeats the
-right ones when the store is known.
+All are closed. A constructor checks what can be checked without a store: finite numbers, south not above north, a
+radius that is not negative, valid rings. Whether the numbers are degrees the :class:`~sightline.model.space.Space` of
+the store says, so :func:`check_region` checks the rest where the store is known. ``planar=True`` or ``False`` says it
+beforehand, and has the region checked at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from sightline.model.errors import BadQuery
 from sightline.model.scalars import mapping, pair, within
-from sightline.model.space import PLANAR_LIMIT, Space
+from sightline.model.space import Space, coordinate
 
 Point: TypeAlias = tuple[float, float]
 Ring: TypeAlias = tuple[Point, ...]
@@ -36,12 +36,11 @@ class Box:
     south: float
     east: float
     north: float
-    planar: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    planar: bool | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, latitude in (("west", False), ("south", True), ("east", False), ("north", True)):
-            what = f"{name} of the box ({'latitude' if latitude else 'longitude'})"
-            object.__setattr__(self, name, _coordinate(getattr(self, name), latitude, self.planar, what))
+        for name in ("west", "south", "east", "north"):
+            object.__setattr__(self, name, coordinate(getattr(self, name), f"{name} of the box"))
         if self.south > self.north:
             raise BadQuery(
                 "south of the box is above its north",
@@ -49,13 +48,7 @@ class Box:
                 allowed="south <= north",
                 hint="the order is west, south, east, north",
             )
-        if self.planar and self.west > self.east:
-            raise BadQuery(
-                "west of a planar box is beyond its east",
-                value=(self.west, self.east),
-                allowed="west <= east",
-                hint="only geographic boxes cross the antimeridian",
-            )
+        _check_declared(self)
 
     def to_dict(self) -> dict[str, object]:
         """JSON form ``{"box": [west, south, east, north]}``."""
@@ -73,13 +66,14 @@ class Circle:
     lon: float
     lat: float
     radius_m: float
-    planar: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    planar: bool | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lon", _coordinate(self.lon, False, self.planar, "longitude of the circle"))
-        object.__setattr__(self, "lat", _coordinate(self.lat, True, self.planar, "latitude of the circle"))
+        object.__setattr__(self, "lon", coordinate(self.lon, "longitude of the circle"))
+        object.__setattr__(self, "lat", coordinate(self.lat, "latitude of the circle"))
         radius = within(self.radius_m, 0.0, MAX_RADIUS_M, "radius_m of the circle")
         object.__setattr__(self, "radius_m", round(radius * 1000.0) / 1000.0)
+        _check_declared(self)
 
     @property
     def radius_mm(self) -> int:
@@ -95,25 +89,26 @@ class Circle:
 class Polygon:
     """Closed shell minus open holes, in the lon/lat plane; edges are straight there.
 
-    Rings may be given open or closed and are kept closed. An edge longer than 180 degrees of longitude is
-    refused: split such a shape at the antimeridian.
+    Rings may be given open or closed and are kept closed. On the globe an edge longer than 180 degrees of longitude
+    is refused: split such a shape at the antimeridian.
     """
 
     ring: Ring
     holes: tuple[Ring, ...]
-    planar: bool = field(default=False, compare=False, repr=False)
+    planar: bool | None = field(default=None, compare=False, repr=False)
 
     def __init__(
         self,
         ring: Iterable[Sequence[float]],
         holes: Iterable[Iterable[Sequence[float]]] = (),
         *,
-        planar: bool = False,
+        planar: bool | None = None,
     ) -> None:
         object.__setattr__(self, "planar", planar)
-        object.__setattr__(self, "ring", _ring(ring, planar, "ring of the polygon"))
+        object.__setattr__(self, "ring", _ring(ring, "ring of the polygon"))
         inner = _listed(holes, "holes of the polygon", "a list of rings")
-        object.__setattr__(self, "holes", tuple(_ring(hole, planar, "hole of the polygon") for hole in inner))
+        object.__setattr__(self, "holes", tuple(_ring(hole, "hole of the polygon") for hole in inner))
+        _check_declared(self)
         import shapely  # on first use: workers without polygons start sooner
 
         shape = shapely.Polygon(self.ring, self.holes)
@@ -138,9 +133,9 @@ def region_from_dict(data: object) -> Region:
     """Region of its JSON form; anything else is a ``BadQuery``."""
     allowed = "'box': [west, south, east, north], 'circle': [lon, lat, radius_m] or 'polygon': {'ring': ...}"
     form = dict(mapping(data, "a region"))
-    planar = form.get("planar", False)
+    planar = form.get("planar")
     kind, body = next(((key, form[key]) for key in form if key != "planar"), ("", None))
-    if not isinstance(planar, bool) or len(form.keys() - {"planar"}) != 1:
+    if not (planar is None or isinstance(planar, bool)) or len(form.keys() - {"planar"}) != 1:
         raise BadQuery("not a region", value=form, allowed=allowed)
     if kind == "box" and isinstance(body, list | tuple) and len(body) == 4:
         return Box(*body, planar=planar)
@@ -155,29 +150,63 @@ def check_region(region: Region, space: Space) -> None:
     """Check a region against the space of a store; ``BadQuery`` says what does not fit."""
     if not isinstance(region, Box | Circle | Polygon):
         raise BadQuery("not a region", value=region, allowed="Box, Circle or Polygon")
-    if region.planar == space.is_geographic or isinstance(region, Box):
-        _rebuild(region, planar=not space.is_geographic)
+    _check(region, planar=not space.is_geographic)
 
 
-def _rebuild(region: Region, *, planar: bool) -> Region:
-    """The same region under the checks of the other kind of space."""
+def check_degrees(lon: float, lat: float, what: str) -> None:
+    """Refuse a point that is not on the globe; ``what`` follows the name of its coordinate."""
+    order = "the order is longitude, latitude"
+    within(lon, -180.0, 180.0, f"longitude {what}", hint=order)
+    within(lat, -90.0, 90.0, f"latitude {what}", hint=order)
+
+
+def _check_declared(region: Region) -> None:
+    if region.planar is not None:
+        _check(region, region.planar)
+
+
+def _check(region: Region, planar: bool) -> None:
     if isinstance(region, Box):
-        return Box(region.west, region.south, region.east, region.north, planar=planar)
-    if isinstance(region, Circle):
-        return Circle(region.lon, region.lat, region.radius_m, planar=planar)
-    return Polygon(region.ring, region.holes, planar=planar)
+        _check_box(region, planar)
+    elif planar:
+        return
+    elif isinstance(region, Circle):
+        check_degrees(region.lon, region.lat, "of the circle")
+    else:
+        for what, rings in (("ring", (region.ring,)), ("hole", region.holes)):
+            for ring in rings:
+                _check_ring(ring, f"{what} of the polygon")
 
 
-def _tagged(form: dict[str, object], planar: bool) -> dict[str, object]:
+def _check_box(box: Box, planar: bool) -> None:
+    if not planar:
+        for name, limit in (("west", 180.0), ("south", 90.0), ("east", 180.0), ("north", 90.0)):
+            what = f"{name} of the box ({'longitude' if limit == 180.0 else 'latitude'})"
+            within(getattr(box, name), -limit, limit, what, hint="the order is west, south, east, north")
+    elif box.west > box.east:
+        raise BadQuery(
+            "west of a planar box is beyond its east",
+            value=(box.west, box.east),
+            allowed="west <= east",
+            hint="only geographic boxes cross the antimeridian",
+        )
+
+
+def _check_ring(ring: Ring, what: str) -> None:
+    for lon, lat in ring:
+        check_degrees(lon, lat, f"in the {what}")
+    for (lon1, _), (lon2, _) in pairwise(ring):
+        if abs(lon2 - lon1) > 180.0:
+            raise BadQuery(
+                f"{what} has an edge longer than 180 degrees of longitude",
+                value=(lon1, lon2),
+                allowed="edges of at most 180 degrees",
+                hint="split the polygon at the antimeridian into two queries",
+            )
+
+
+def _tagged(form: dict[str, object], planar: bool | None) -> dict[str, object]:
     return {**form, "planar": True} if planar else form
-
-
-def _coordinate(value: object, latitude: bool, planar: bool, what: str) -> float:
-    if planar:
-        return within(value, -PLANAR_LIMIT, PLANAR_LIMIT, what)
-    limit = 90.0 if latitude else 180.0
-    order = "west, south, east, north" if "box" in what else "longitude, latitude"
-    return within(value, -limit, limit, what, hint=f"the order is {order}")
 
 
 def _listed(values: object, what: str, allowed: str) -> list[object]:
@@ -186,27 +215,13 @@ def _listed(values: object, what: str, allowed: str) -> list[object]:
     return list(values)
 
 
-def _ring(points: object, planar: bool, what: str) -> Ring:
+def _ring(points: object, what: str) -> Ring:
     ring: list[Point] = []
     for point in _listed(points, what, "[(lon, lat), ...]"):
         lon, lat = pair(point, f"{what} has something that is not a point", "(lon, lat)")
-        ring.append(
-            (
-                _coordinate(lon, False, planar, f"longitude in the {what}"),
-                _coordinate(lat, True, planar, f"latitude in the {what}"),
-            )
-        )
+        ring.append((coordinate(lon, f"longitude in the {what}"), coordinate(lat, f"latitude in the {what}")))
     if ring and ring[0] != ring[-1]:
         ring.append(ring[0])
     if len(ring) < 4:
         raise BadQuery(f"{what} has too few points", value=ring, allowed="three different points or more")
-    if not planar:
-        for (lon1, _), (lon2, _) in pairwise(ring):
-            if abs(lon2 - lon1) > 180.0:
-                raise BadQuery(
-                    f"{what} has an edge longer than 180 degrees of longitude",
-                    value=(lon1, lon2),
-                    allowed="edges of at most 180 degrees",
-                    hint="split the polygon at the antimeridian into two queries",
-                )
     return tuple(ring)

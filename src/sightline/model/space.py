@@ -74,3 +74,8 @@ def _four(bounds: object) -> tuple[float, ...]:
     if isinstance(bounds, str | bytes) or not isinstance(bounds, Iterable) or len(four := tuple(bounds)) != 4:
         raise BadConfig("bounds of a space are not four numbers", value=bounds, allowed="(min x, min y, max x, max y)")
     return four
+
+
+def coordinate(value: object, what: str) -> float:
+    """``value`` as a coordinate of some space; whether it lies in the one of a store is checked with the store."""
+    return within(value, -PLANAR_LIMIT, PLANAR_LIMIT, what)

@@ -54,7 +54,7 @@ class QueryColumns:
 def read_queries(queries: Sequence[Query], config: StoreConfig) -> QueryColumns:
     """Columns of query objects; each is checked as a subscription of this store."""
     n = len(queries)
-    world = Box(*config.space.bounds, planar=not config.space.is_geographic)
+    world = Box(*config.space.bounds)
     regions: list[Region] = []
     kind, k = np.zeros(n, np.uint8), np.zeros(n, np.int32)
     at, window, every = np.zeros((n, 2)), np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -112,7 +112,7 @@ def read_table(table: pa.Table, config: StoreConfig) -> QueryColumns:
     regions = RegionTable(is_circle.astype(np.uint8), params, np.zeros(n + 1, np.int64), np.empty(0, np.uint8))
     at = np.where(nearest[:, None], points, 0.0)
     words, column = _keywords(table, kind, config)
-    texts = query_texts(kind, column, regions, at, k, window, every, planar)
+    texts = query_texts(kind, column, regions, at, k, window, every)
     used = kind == KIND_TOP_TERMS
     return QueryColumns(
         kind,

@@ -22,7 +22,7 @@ def asked_block(queries: Sequence[Query], config: StoreConfig, first_num: int = 
 
 def _timeless(query: Query) -> Query:
     if isinstance(query, NearestQuery):
-        return NearestQuery(query.keywords, query.at, query.k, planar=query.planar)
+        return NearestQuery(query.keywords, query.at, query.k)
     if isinstance(query, TopTermsQuery):
         return TopTermsQuery(query.region, query.k, window="1s", every="1s")  # a block wants some window
     return RangeQuery(query.keywords, query.region)

@@ -159,7 +159,7 @@ class NearestRows:
         if len(nearest) == self._query.k:
             radius = int(nearest[-1])
             if self._radius is None or radius * 2 < self._radius:  # the circle's box takes 90 us
-                circle = Circle(*self._query.at, radius / 1000.0, planar=not self._space.is_geographic)
+                circle = Circle(*self._query.at, radius / 1000.0)
                 self._meets, self._radius = self._view.meets(pieces(circle, self._space)), radius
         return SEARCHED if self._meets[segment] else FARTHER
 
