@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,12 +55,21 @@ class SubscriptionBook:
     def __len__(self) -> int:
         return len(self._position_of)
 
-    def refresh(self) -> int:
-        """Read what was appended since; returns the position reached."""
+    def refresh(self, compiled: Mapping[int, QueryBlock] | None = None) -> int:
+        """Read what was appended since; returns the position reached.
+
+        ``compiled`` has the blocks that this process compiled for entries of its own, by position: they are kept as
+        they are, not parsed and compiled once more.
+        """
+        own = compiled or {}
         with self._lock:
             inline: list[ControlEntry] = []
             for entry in self._store.control.read(self.position):
-                if entry.kind == SUBSCRIBE and "file" not in entry.body:
+                if entry.position in own:
+                    self._flush(inline)
+                    block = own[entry.position]
+                    self._parts.append(_Part(entry.first_num, replace(block, num=block.num + entry.first_num)))
+                elif entry.kind == SUBSCRIBE and "file" not in entry.body:
                     inline.append(entry)
                 elif entry.kind == SUBSCRIBE:
                     self._flush(inline)

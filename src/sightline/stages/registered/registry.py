@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 
 from sightline.index.standing.block import QueryBlock
 from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubscription
-from sightline.model.queries import Query, check_space, check_subscription
+from sightline.model.queries import Query
 from sightline.model.subscription import Subscription, check_id, lifetime_us
 from sightline.stages.registered.book import DROP, FIT, REBALANCE, SUBSCRIBE, SubscriptionBook
 from sightline.store.array_file import write_array_file
@@ -37,42 +36,41 @@ class Registry:
         self, query: Query, id_: str | None, start: Instant | None, ttl: str | timedelta | None, replace_: bool
     ) -> Subscription:
         """Register one query; durable on return."""
-        ids = [_new_id() if id_ is None else check_id(id_)]
-        entry = self._append([query], ids, *self._lifetime(start, ttl), replace_)
-        return self._book.subscription(entry.first_num)
+        name = _new_id() if id_ is None else check_id(id_)
+        first, last = self._lifetime(start, ttl)
+        block = self._compiled([query], [name], first, last)
+        entry = self._append(block, _said(block, [query]), named=id_ is not None, replace_=replace_)
+        return Subscription(name, entry.first_num, query, first, last, entry.position)
 
     def subscribe_many(
         self, queries: pa.Table | Iterable[Query], start: Instant | None, ttl: str | timedelta | None
     ) -> pa.Array:
         """Register many as one entry, all or nothing; returns their ids."""
-        first, last = self._lifetime(start, ttl)
-        if not isinstance(queries, pa.Table):
-            if not isinstance(queries, Iterable):
-                raise BadQuery("not a set of queries", value=queries, allowed="a table, a DataFrame or queries")
-            listed = list(queries)
-            ids = [f"{_new_id()}-{i}" for i in range(len(listed))] if len(listed) > 1 else [_new_id()]
-            if len(listed) <= INLINE_MOST:
-                if listed:
-                    self._append(listed, ids, first, last, False)
-                return pa.array(ids[: len(listed)], pa.string())
-            for query in listed:
-                check_subscription(query)
-                check_space(query, self._store.config.space)
-            block = QueryBlock.from_queries(listed, ids, np.arange(len(listed)), first, last, self._store.config)
-            return self._append_file(block)
+        lifetime = self._lifetime(start, ttl)
+        if isinstance(queries, pa.Table):
+            return self._subscribe_table(queries, *lifetime)
+        if not isinstance(queries, Iterable):
+            raise BadQuery("not a set of queries", value=queries, allowed="a table, a DataFrame or queries")
+        listed = list(queries)
+        prefix = _new_id()
+        block = self._compiled(listed, [f"{prefix}-{i}" for i in range(len(listed))], *lifetime)
+        if len(listed) > INLINE_MOST:
+            self._append_file(block)
+        elif listed:
+            self._append(block, _said(block, listed))
+        return block.ids
+
+    def _subscribe_table(self, queries: pa.Table, first: int, last: int) -> pa.Array:
         if queries.num_rows == 0:
             return pa.array([], pa.string())
+        rows = np.arange(queries.num_rows)
         named = "id" in queries.column_names
-        prefix = _new_id()
-        own = (
-            None
-            if named
-            else pc.binary_join_element_wise(prefix, pa.array(np.arange(queries.num_rows)).cast(pa.string()), "-")
-        )
-        block = QueryBlock.from_table(queries, np.arange(queries.num_rows), first, last, self._store.config, own)
+        own = None if named else pc.binary_join_element_wise(_new_id(), pa.array(rows).cast(pa.string()), "-")
+        block = QueryBlock.from_table(queries, rows, first, last, self._store.config, own)
         if named:
             _check_ids(block.ids)
-        return self._append_file(block, check_ids=named)
+        self._append_file(block, named)
+        return block.ids
 
     def unsubscribe(self, ids: Sequence[str]) -> None:
         """Drop subscriptions, all or nothing; unknown ids are an error."""
@@ -109,59 +107,49 @@ class Registry:
     def _lifetime(self, start: Instant | None, ttl: str | timedelta | None) -> tuple[int, int]:
         return lifetime_us(start, ttl, self._store.commits.refresh().high_us)
 
+    def _compiled(self, queries: Sequence[Query], ids: Sequence[str], start: int, end: int) -> QueryBlock:
+        """The one place where a registered query is checked against the store, its text options too, and compiled."""
+        return QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
+
     def _append(
-        self, queries: Sequence[Query], ids: Sequence[str], start: int, end: int, replace_: bool
+        self, block: QueryBlock, body: dict[str, Any], named: bool = False, replace_: bool = False
     ) -> ControlEntry:
-        for query in queries:
-            check_subscription(query)
-            check_space(query, self._store.config.space)
-        # Compiling finds what the store's own text options make of the keywords (all of them stop words, say).
-        QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
-        said = [
-            {"id": id_, "query": query.to_dict(), "start": start, "end": end}
-            for id_, query in zip(ids, queries, strict=True)
-        ]
-        body: dict[str, Any] = {"subscriptions": said}
+        """Register a block as one entry; ids that users gave must not stand already, unless they are replaced."""
 
         def check() -> None:
             self._book.refresh()
-            taken = self._book.taken(pa.array(ids, pa.string()))
+            taken = self._book.taken(block.ids) if named else []
             if taken and not replace_:
-                raise DuplicateSubscription("the id is taken", value=taken[0], hint="pass replace=True, or another id")
+                raise DuplicateSubscription(
+                    "the id is taken", value=taken[0], hint="nothing was registered: choose another, or replace=True"
+                )
+            body.pop("replaces", None)
             if taken:
                 body["replaces"] = [self._book.active(id_) for id_ in taken]
-            else:
-                body.pop("replaces", None)
 
-        entry = self._store.control.append(SUBSCRIBE, body, len(queries), check)
-        self._book.refresh()
+        entry = self._store.control.append(SUBSCRIBE, body, len(block), check)
+        self._book.refresh({} if "file" in body else {entry.position: block})  # files are mapped, not held in memory
         return entry
 
-    def _append_file(self, block: QueryBlock, check_ids: bool = False) -> pa.Array:
+    def _append_file(self, block: QueryBlock, named: bool = False) -> None:
         name = new_name("subscriptions")
         path = self._store.data_path(name)
-        write_array_file(
-            path,
-            replace(block, num=np.arange(len(block))).to_arrays(),
-            {"rows": len(block)},
-            durable=self._store.durable,
-        )
-
-        def check() -> None:
-            self._book.refresh()
-            taken = self._book.taken(block.ids) if check_ids else []
-            if taken:
-                raise DuplicateSubscription(
-                    "the id is taken", value=taken[0], hint="choose others; nothing was registered"
-                )
-
+        write_array_file(path, block.to_arrays(), {"rows": len(block)}, durable=self._store.durable)
         try:
-            self._store.control.append(SUBSCRIBE, {"file": name}, len(block), check)
+            self._append(block, {"file": name}, named)
         except DuplicateSubscription:
             path.unlink(missing_ok=True)
             raise
-        self._book.refresh()
-        return block.ids
+
+
+def _said(block: QueryBlock, queries: Sequence[Query]) -> dict[str, Any]:
+    """A few subscriptions as they travel inside their entry."""
+    rows = zip(block.ids.to_pylist(), queries, block.start.tolist(), block.end.tolist(), strict=True)
+    return {
+        "subscriptions": [
+            {"id": id_, "query": query.to_dict(), "start": start, "end": end} for id_, query, start, end in rows
+        ]
+    }
 
 
 def _new_id() -> str:
