@@ -17,10 +17,12 @@ from sightline.index.standing.block import QueryBlock
 from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubscription
 from sightline.model.queries import Query, check_space, check_subscription
 from sightline.model.subscription import Subscription, check_id, lifetime_us
-from sightline.stages.registered.book import DROP, FIT, REBALANCE, SUBSCRIBE, SubscriptionBook
+from sightline.stages.registered.book import SubscriptionBook
 from sightline.store.array_file import write_array_file
 from sightline.store.control_log import ControlEntry
 from sightline.store.files import new_name
+from sightline.store.kinds import FileKind
+from sightline.store.requests import Drop, Fit, Rebalance, Registered, Subscribe
 from sightline.store.store import Store
 
 Instant = datetime | str
@@ -76,11 +78,10 @@ class Registry:
 
     def unsubscribe(self, ids: Sequence[str]) -> None:
         """Drop subscriptions, all or nothing; unknown ids are an error."""
-        nums: list[int] = []
         for id_ in ids:
             check_id(id_)
 
-        def check() -> None:
+        def request() -> Drop:
             self._book.refresh()
             found = self._book.standing(ids)
             unknown = [id_ for id_ in ids if id_ not in found]
@@ -88,23 +89,21 @@ class Registry:
                 raise UnknownSubscription(
                     "no subscription has this id", value=unknown[0], hint="subscriptions() lists them"
                 )
-            nums[:] = [found[id_] for id_ in dict.fromkeys(ids)]
+            return Drop(nums=tuple(found[id_] for id_ in dict.fromkeys(ids)))
 
-        check()
-        body: dict[str, Any] = {"nums": nums}
-        self._store.control.append(DROP, body, check=check)
+        self._store.control.append(request)
         self._book.refresh()
 
     def rebalance(self) -> int:
         """Ask the pipeline to deal its leaves anew before the next batch; returns the request's position."""
-        return self._store.control.append(REBALANCE, {}).position
+        return self._store.control.append(Rebalance()).position
 
     def fit(self, history: Mapping[str, npt.NDArray[Any]]) -> int:
         """Ask the pipeline to fit its partitioner before the next batch, to a history (`fitting.history_arrays`)."""
-        name = new_name("history")
+        name = new_name(FileKind.HISTORY)
         path = self._store.data_path(name)
         write_array_file(path, history, {}, durable=self._store.durable)
-        return self._store.control.append(FIT, {"file": name}).position
+        return self._store.control.append(Fit(name)).position
 
     def _lifetime(self, start: Instant | None, ttl: str | timedelta | None) -> tuple[int, int]:
         return lifetime_us(start, ttl, self._store.commits.refresh().high_us)
@@ -117,28 +116,21 @@ class Registry:
             check_space(query, self._store.config.space)
         # Compiling finds what the store's own text options make of the keywords (all of them stop words, say).
         QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
-        said = [
-            {"id": id_, "query": query.to_dict(), "start": start, "end": end}
-            for id_, query in zip(ids, queries, strict=True)
-        ]
-        body: dict[str, Any] = {"subscriptions": said}
+        said = tuple(Registered(id_, query.to_dict(), start, end) for id_, query in zip(ids, queries, strict=True))
 
-        def check() -> None:
+        def request() -> Subscribe:
             self._book.refresh()
             taken = self._book.taken(pa.array(ids, pa.string()))
             if taken and not replace_:
                 raise DuplicateSubscription("the id is taken", value=taken[0], hint="pass replace=True, or another id")
-            if taken:
-                body["replaces"] = [self._book.active(id_) for id_ in taken]
-            else:
-                body.pop("replaces", None)
+            return Subscribe(subscriptions=said, replaces=tuple(self._book.standing(taken).values()))
 
-        entry = self._store.control.append(SUBSCRIBE, body, len(queries), check)
+        entry = self._store.control.append(request, len(queries))
         self._book.refresh()
         return entry
 
     def _append_file(self, block: QueryBlock, check_ids: bool = False) -> pa.Array:
-        name = new_name("subscriptions")
+        name = new_name(FileKind.SUBSCRIPTIONS)
         path = self._store.data_path(name)
         write_array_file(
             path,
@@ -147,16 +139,17 @@ class Registry:
             durable=self._store.durable,
         )
 
-        def check() -> None:
+        def request() -> Subscribe:
             self._book.refresh()
             taken = self._book.taken(block.ids) if check_ids else []
             if taken:
                 raise DuplicateSubscription(
                     "the id is taken", value=taken[0], hint="choose others; nothing was registered"
                 )
+            return Subscribe(name)
 
         try:
-            self._store.control.append(SUBSCRIBE, {"file": name}, len(block), check)
+            self._store.control.append(request, len(block))
         except DuplicateSubscription:
             path.unlink(missing_ok=True)
             raise
