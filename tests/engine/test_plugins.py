@@ -13,6 +13,7 @@ from tests.engine.refusal import ROWS, WORLD
 from tests.stages.worlds import table_of
 
 import sightline as sl
+from sightline.store.entries import Epoch
 from sightline.store.store import Store
 from sightline.testing.partitioners import PARTITIONER_CHECKS
 
@@ -105,7 +106,7 @@ def test_a_class_that_only_the_store_names_is_not_imported(
             engine.load(rows())
 
 
-def store_epochs(engine: sl.Engine) -> list[dict[str, object]]:
+def store_epochs(engine: sl.Engine) -> list[Epoch]:
     return list(Store.open(engine.path).commits.refresh().epochs)
 
 

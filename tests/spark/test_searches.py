@@ -11,6 +11,7 @@ from tests.stages.worlds import SECOND, Deployment
 import sightline as sl
 from sightline.model.errors import BadQuery, CorruptFile
 from sightline.spark.searches import TOGETHER, search_many
+from sightline.store.requests import CountSearches
 from sightline.store.sweep import sweep
 
 pytestmark = pytest.mark.spark
@@ -91,4 +92,4 @@ def test_they_are_counted_as_searches(deployment: Deployment, spark: SparkSessio
     with sl.open(deployment.folder, spark) as engine:
         engine.search_many([sl.RangeQuery("flood", WORLD), sl.NearestQuery("flood", (0.0, 0.0), 3)])
     (entry,) = deployment.store.control.read()
-    assert (entry.kind, entry.body["queries"]) == ("searches", 2)
+    assert entry.request == CountSearches(entry.request.file, 2)

@@ -23,7 +23,7 @@ def rows(n, text="flood boat"):
 
 
 def reasons(deployment):
-    return [epoch["why"] for epoch in deployment.store.commits.refresh().epochs]
+    return [epoch.why for epoch in deployment.store.commits.refresh().epochs]
 
 
 def test_the_first_data_fit_the_partitioning_once(tmp_path):

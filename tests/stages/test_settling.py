@@ -8,6 +8,7 @@ import pytest
 
 import sightline as sl
 from sightline.stages.routing import epochs, leaves
+from sightline.store.entries import EpochCause
 from sightline.testing import StandingOracle
 from tests.stages.worlds import SECOND, Deployment, Registered, check_standing
 
@@ -43,7 +44,7 @@ def test_everyone_is_answered(partitioner: str, tmp_path: Path, monkeypatch: pyt
             for i in range(30)
         ]
         oracle.feed(batch, batch=deployment.feed(batch))
-    assert deployment.store.commits.snapshot().epochs[-1]["why"] == epochs.FITTED
+    assert deployment.store.commits.snapshot().epochs[-1].why == EpochCause.FITTED
     check_standing(deployment, oracle, known)
 
 

@@ -19,12 +19,13 @@ from sightline.stages.exchange.target import Target
 from sightline.stages.routing import epochs
 from sightline.stages.routing.asked_block import asked_block
 from sightline.stages.routing.cells import CellCounts
-from sightline.stages.routing.current import STATISTICS
 from sightline.stages.routing.sample import Sample, objects_in, sampled_objects
 from sightline.stages.search import search_log
 from sightline.stages.search.search_log import SearchLog
 from sightline.stages.upkeep.maintain import Maintenance
 from sightline.store.array_file import ArrayFile
+from sightline.store.kinds import FileKind
+from sightline.store.requests import CountSearches
 from sightline.store.store import Store
 from sightline.store.sweep import sweep
 from sightline.text.tokeniser import tokenise
@@ -54,14 +55,14 @@ def same(a, b):
 
 
 def logged(store):
-    return [entry for entry in store.control.read() if entry.kind == "searches"]
+    return [entry for entry in store.control.read() if isinstance(entry.request, CountSearches)]
 
 
 def counted(store):
     """Everything that was logged, added up."""
     out = Statistics.empty(store.config.space)
     for entry in logged(store):
-        file = ArrayFile.open(store.data_path(entry.body["file"]))
+        file = ArrayFile.open(store.data_path(entry.request.file))
         out = out.with_searches({name: file.array(name) for name in file.names})
     return out
 
@@ -98,7 +99,7 @@ def test_searches_are_logged_when_the_engine_closes(deployment):
             engine.close()
     with sl.open(deployment.folder) as engine:
         engine.subscriptions()
-    said = [entry.body["queries"] for entry in logged(deployment.store)]
+    said = [entry.request.queries for entry in logged(deployment.store)]
     assert (sum(said), 0 in said) == (36, False)  # two entries, unless kernels took a minute to compile
     assert same(counted(deployment.store), expected(deployment, 6))
 
@@ -129,7 +130,7 @@ def test_many_searches_wait_for_their_count_in_the_background(deployment):
     assert len(log._waiting) < 8
     assert not logged(deployment.store)
     log.close()
-    assert [entry.body["queries"] for entry in logged(deployment.store)] == [100]
+    assert [entry.request.queries for entry in logged(deployment.store)] == [100]
 
 
 def test_searches_answered_together_count_alike(deployment):
@@ -151,7 +152,7 @@ def test_a_log_that_cannot_be_written_fails_no_search(deployment, caplog):
             engine.close()
         assert "no space" in caplog.text
         engine.search(SEARCHES[0])
-    assert [entry.body["queries"] for entry in logged(deployment.store)] == [2]
+    assert [entry.request.queries for entry in logged(deployment.store)] == [2]
 
 
 def test_a_store_that_cannot_be_written_is_not_counted_for(deployment):
@@ -215,10 +216,10 @@ def test_statistics_are_saved_once_a_minute_and_reread(deployment):
     deployment.feed(rows(5))
     clock.now = 59.0
     deployment.feed(rows(5))
-    assert not store.commits.snapshot().entries(STATISTICS)
+    assert not store.commits.snapshot().entries(FileKind.STATISTICS)
     clock.now = 60.0
     deployment.feed(rows(5))
-    (first,) = store.commits.snapshot().entries(STATISTICS)
+    (first,) = store.commits.snapshot().entries(FileKind.STATISTICS)
     kept = deployment.batches.statistics.at(-1)
     assert (kept.weights[0, 0], kept.objects[0]) == (1, 35)
     deployment.feed(rows(5))
@@ -228,7 +229,7 @@ def test_statistics_are_saved_once_a_minute_and_reread(deployment):
     deployment.feed(rows(5))
     deployment.batches.statistics.save()
     deployment.batches.statistics.save()
-    (second,) = deployment.store.commits.snapshot().entries(STATISTICS)
+    (second,) = deployment.store.commits.snapshot().entries(FileKind.STATISTICS)
     assert second.name != first.name
     assert list(deployment.store.commits.snapshot().gone) == [first.name]
     assert deployment.batches.statistics.at(-1).objects[0] == 40
@@ -249,12 +250,12 @@ def test_what_another_pipeline_has_saved_goes_on(deployment):
 
 def test_lost_statistics_begin_anew(deployment, caplog):
     deployment.batches.statistics.save()
-    (entry,) = deployment.store.commits.snapshot().entries(STATISTICS)
+    (entry,) = deployment.store.commits.snapshot().entries(FileKind.STATISTICS)
     deployment.store.data_path(entry.name).unlink()
     log = SearchLog(deployment.store)
     log.count(SEARCHES[0], None)
     log.close()
-    deployment.store.data_path(logged(deployment.store)[0].body["file"]).write_bytes(b"damaged")
+    deployment.store.data_path(logged(deployment.store)[0].request.file).write_bytes(b"damaged")
     deployment.reopen()
     deployment.feed(rows(3))
     assert deployment.batches.statistics.at(deployment.store.control.tail()).objects[0] == 3
@@ -268,7 +269,7 @@ def test_files_of_counted_searches_are_swept(deployment):
     for _ in range(2):
         log.count(SEARCHES[0], None)
         log.close()
-        names.append(logged(deployment.store)[-1].body["file"])
+        names.append(logged(deployment.store)[-1].request.file)
         if len(names) == 1:
             deployment.feed(rows(3))
             deployment.batches.statistics.save()
@@ -312,7 +313,7 @@ def test_every_fit_knows_what_was_searched(deployment, monkeypatch):
     assert len(history.asked) == 0
     assert history.statistics.types[:3] == pytest.approx([0.5, 1 / 3, 1 / 6])
     assert history.statistics.objects[0] == 20
-    assert deployment.store.commits.snapshot().entries(STATISTICS)  # saved with the fit
+    assert deployment.store.commits.snapshot().entries(FileKind.STATISTICS)  # saved with the fit
     plain = Statistics.of(history, deployment.store.config.space)
     assert plain.types.tolist() == [0, 0, 1, 0, 0, 0]
     with sl.open(deployment.folder) as engine:
@@ -349,7 +350,7 @@ def test_a_store_without_objects_is_fitted_to_a_sample(tmp_path, monkeypatch):
     assert history.objects.terms.row_strings(0) == ["flood"]
     assert len(history.standing) == 1
     assert history.span_us == 25 * SECOND
-    assert [epoch["why"] for epoch in deployment.store.commits.snapshot().epochs] == ["opened", "fitted"]
+    assert [epoch.why for epoch in deployment.store.commits.snapshot().epochs] == ["opened", "fitted"]
     assert not samples(deployment.store)
     assert not deployment.store.commits.snapshot().entries("segment")
 
@@ -374,8 +375,8 @@ def test_a_sample_is_even_and_bounded(tmp_path):
         sample.add(objects_of(first, n))
     store = Store.create(tmp_path / "store", StoreConfig(seed=1), durable=False)
     entry = sample.write(Target(store.path, durable=False))
-    assert (entry["rows"], entry["meta"]) == (7, {"seen": 103, "step": 16})
-    file = ArrayFile.open(store.data_path(entry["name"]))
+    assert (entry.rows, entry.meta) == (7, {"seen": 103, "step": 16})
+    file = ArrayFile.open(store.data_path(entry.name))
     kept = objects_in({name: file.array(name) for name in file.names})
     assert kept.ts.tolist() == list(range(0, 103, 16))
     assert [kept.terms.row_strings(i) for i in range(7)] == [[f"w{i}"] for i in range(0, 103, 16)]

@@ -9,7 +9,7 @@ import pytest
 import sightline as sl
 from sightline.stages.registered.summary import awaited, merged, summarise
 from sightline.text.tokeniser import tokenise
-from tests.partition.test_partitioners import CONFIG, block_of
+from tests.partition.term_corpora import CONFIG, block_of
 from tests.stages.test_fitting import rows
 from tests.stages.worlds import Deployment
 

@@ -20,6 +20,8 @@ from sightline.stages.registered.registry import Registry
 from sightline.stages.results.results import Results
 from sightline.stages.results.tables import write_table
 from sightline.stages.upkeep.compact import MIN_FILES, Compaction
+from sightline.store.entries import BatchCommit
+from sightline.store.kinds import FileKind
 from sightline.store.store import Store
 from tests.stages.worlds import SECOND, Deployment
 
@@ -41,11 +43,9 @@ def test_matches_after_thousands_of_commits_open_few_files(tmp_path, commits):
         found = pa.table({"object_id": [f"o{number}"], "ts": pa.array([number]).cast(pa.timestamp("us", tz="UTC")),
                           "lon": [0.0], "lat": [0.0], "text": ["x"]})  # fmt: skip
         table = write_table(
-            target, "matches", np.zeros(1, np.int64), pa.table({"object": pa.array([0], pa.int32())}), found
+            target, FileKind.MATCHES, np.zeros(1, np.int64), pa.table({"object": pa.array([0], pa.int32())}), found
         )
-        store.commits.append(
-            {"op": "batch", "run": "r", "batch": number, "add": [table]}, store.commits.snapshot().version
-        )
+        store.commits.append(BatchCommit(run="r", batch=number, add=(table,)), store.commits.snapshot().version)
         if number % MIN_FILES == 0:
             compaction.run()
     opened: list[str] = []
@@ -124,7 +124,7 @@ def test_rebalancing_is_an_epoch_and_changes_no_answer(tmp_path, partitioner):
     deployment.registry.rebalance()
     deployment.feed([row(10 + i, lon=20.0 * (i % 5)) for i in range(10)])
     epochs = deployment.store.commits.snapshot().epochs
-    assert [epoch["why"] for epoch in epochs] == ["opened", "rebalance"]
+    assert [epoch.why for epoch in epochs] == ["opened", "rebalance"]
     deployment.feed([row(20)])
     assert len(deployment.store.commits.snapshot().epochs) == 2  # a request is served once
     assert deployment.results.matches("all", [0]).num_rows == 21

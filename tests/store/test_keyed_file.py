@@ -24,6 +24,7 @@ from sightline.store import (
     pick_merge,
     write_keyed,
 )
+from sightline.store.entries import BatchCommit, Commit, MergeCommit
 from sightline.store.keyed_file import KeyedStats
 
 OBJECTS = pa.table({"object_id": ["a", "b", "c"], "text": ["x", "y", "z"]})
@@ -212,27 +213,17 @@ class Commits:
     def batch(self, number: int) -> None:
         name = new_name("matches")
         stats = self.file(name, self.fresh([self.HOT, 10 + number % 50], [number, 0]))
-        self._append(
-            {
-                "op": "batch",
-                "run": "r",
-                "batch": number,
-                "epoch": 0,
-                "control": -1,
-                "high": number,
-                "low": 0,
-                "add": [stats.entry("matches", name, "all").to_dict()],
-            }
-        )
+        added = (stats.entry("matches", name, "all"),)
+        self._append(BatchCommit(run="r", batch=number, high=number, low=0, add=added))
 
     def merge(self) -> None:
         for group in pick_merge(self.store.commits.snapshot().files["matches"].values()):
             name = new_name("matches")
             stats = self.file(name, self.merged(group))
             entry = stats.entry("matches", name, "all", version=group[-1].version)
-            self._append({"op": "merge", "add": [entry.to_dict()], "remove": [e.name for e in group]})
+            self._append(MergeCommit(add=(entry,), remove=tuple(e.name for e in group)))
 
-    def _append(self, entry: dict[str, Any]) -> None:
+    def _append(self, entry: Commit) -> None:
         self.version = self.store.commits.append(entry, self.version)
 
 

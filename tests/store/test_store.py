@@ -17,6 +17,8 @@ from sightline.model.config import StoreConfig
 from sightline.model.errors import CorruptFile, IncompatibleStore, NotAStore, StoreFull
 from sightline.store import FileEntry, KeyedFile, Plan, Snapshot, Store, new_name, write_keyed
 from sightline.store.disk import write_file
+from sightline.store.entries import BatchCommit, MergeCommit
+from sightline.store.requests import Drop
 
 
 def tree(path: Path) -> dict[str, bytes | None]:
@@ -89,22 +91,13 @@ def commit(store: Store, number: int) -> None:
         store.data_path(name), np.array([1, 2], np.int64), columns, pa.table({"text": ["x"]}), durable=store.durable
     )
     store.commits.append(
-        {
-            "op": "batch",
-            "run": "r",
-            "batch": number,
-            "epoch": 0,
-            "control": -1,
-            "high": 1,
-            "low": 1,
-            "add": [stats.entry("matches", name).to_dict()],
-        },
+        BatchCommit(run="r", batch=number, high=1, low=1, add=(stats.entry("matches", name),)),
         store.commits.snapshot().version,
     )
 
 
 def subscribe(store: Store, number: int) -> None:
-    store.control.append("subscribe", {"n": number}, 1)
+    store.control.append(Drop(nums=(number,)), 1)
 
 
 class Full:
@@ -227,9 +220,7 @@ def test_a_reader_that_misses_a_file_retries_on_a_newer_snapshot(store: Store) -
         if not seen:  # the file is merged and swept while we look at the old snapshot
             merged = FileEntry("matches", new_name("matches"), 2, entry.bytes, version=1)
             os.rename(store.data_path(entry.name), store.data_path(merged.name))
-            Store.open(store.path, durable=False).commits.append(
-                {"op": "merge", "add": [merged.to_dict()], "remove": [entry.name]}, 1
-            )
+            Store.open(store.path, durable=False).commits.append(MergeCommit(add=(merged,), remove=(entry.name,)), 1)
         seen.append(snapshot.version)
         return KeyedFile.open(store.data_path(entry.name), entry.version).rows
 

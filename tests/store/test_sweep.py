@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from sightline.store import FileEntry, Plan, Store, new_name, sweep
+from sightline.store.entries import BatchCommit, Epoch, EpochCommit, MergeCommit
+from sightline.store.requests import Subscribe
 
 NOW = 1_000_000.0
 GRACE = 3600.0
@@ -26,20 +28,8 @@ def present(store: Store) -> set[str]:
 
 
 def batch(store: Store, number: int, add: list[str]) -> None:
-    entries = [FileEntry(name.split("/")[0], name, 1, 1).to_dict() for name in add]
-    store.commits.append(
-        {
-            "op": "batch",
-            "run": "r",
-            "batch": number,
-            "epoch": 0,
-            "control": -1,
-            "high": None,
-            "low": None,
-            "add": entries,
-        },
-        store.commits.snapshot().version,
-    )
+    entries = tuple(FileEntry(name.split("/")[0], name, 1, 1) for name in add)
+    store.commits.append(BatchCommit(run="r", batch=number, add=entries), store.commits.snapshot().version)
 
 
 def plan(number: int, age: float) -> Plan:
@@ -68,9 +58,8 @@ def test_merged_away_files_wait_for_the_grace_period_since_the_merge(store: Stor
     batch(store, 0, parts)
     whole = data_file(store, "matches", 10)
     store.commits._clock = lambda: NOW - 5000
-    store.commits.append(
-        {"op": "merge", "add": [FileEntry("matches", whole, 2, 1, version=1).to_dict()], "remove": parts}, 1
-    )
+    merged = FileEntry("matches", whole, 2, 1, version=1)
+    store.commits.append(MergeCommit(add=(merged,), remove=tuple(parts)), 1)
     assert sweep(store, 6000, NOW) == []
     store.plans.get_or_create("r", 1, lambda: plan(1, 5001))  # planned before the merge: a re-run may read the parts
     assert sweep(store, GRACE, NOW) == []
@@ -85,8 +74,8 @@ def test_merged_away_files_wait_for_the_grace_period_since_the_merge(store: Stor
 
 def test_names_in_epochs_control_entries_and_keep_are_kept(store: Store) -> None:
     epoch, bulk, kept = (data_file(store, kind, 9e5) for kind in ("epochs", "requests", "other"))
-    store.commits.append({"op": "epoch", "epoch": {"number": 0, "file": epoch}}, 0)
-    store.control.append("subscribe_many", {"parts": [{"file": bulk}]}, 10)
+    store.commits.append(EpochCommit(epoch=Epoch(0, "grid", 1, epoch)), 0)
+    store.control.append(Subscribe(bulk), 10)
     assert sweep(store, GRACE, NOW, keep=[kept]) == []
     assert sweep(store, GRACE, NOW) == [kept]
     assert present(store) == {epoch, bulk}

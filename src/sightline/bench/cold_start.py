@@ -27,8 +27,8 @@ from sightline.model.regions import Box, Circle
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.job import Job
-from sightline.stages.registered.book import SUBSCRIBE
 from sightline.stages.warm import warm
+from sightline.store.requests import Registered, Subscribe
 from sightline.store.store import Store
 
 _IMPORTS = "import numpy, pyarrow, numba; print('ready', flush=True)"
@@ -63,11 +63,8 @@ def run(rounds: int = 7, rows: int = 1000, quick: bool = False) -> dict[str, Any
         store = Store.create(Path(folder) / "store", StoreConfig(workers=2, ahead_us=None))
         batches = Batches(store)
         batches.epochs.ensure("grid", 2)
-        said = [
-            {"id": str(i), "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
-            for i, query in enumerate(_queries())
-        ]
-        store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
+        said = tuple(Registered(str(i), query.to_dict(), MIN_US, MAX_US) for i, query in enumerate(_queries()))
+        store.control.append(Subscribe(subscriptions=said), len(said))
 
         def spawn(job: Job) -> list[bytes]:
             seconds, text = _timed([sys.executable, "-c", _WORKER, str(path)], job.to_json())

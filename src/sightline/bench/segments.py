@@ -26,6 +26,7 @@ from sightline.model.space import GEOGRAPHIC_BOUNDS
 from sightline.stages.exchange.target import Target
 from sightline.stages.flow.segments import write_segment
 from sightline.stages.search.search import Searcher
+from sightline.store.entries import BatchCommit
 from sightline.store.store import Store
 
 __all__ = [
@@ -127,8 +128,8 @@ def committed(path: Path, parts: Iterable[ObjectColumns]) -> Store:
         entry = write_segment(target, data, "bench", 0)
         low, high = data.meta["ts"]
         store.commits.append(
-            {"op": "batch", "run": "bench", "batch": batch, "epoch": 0, "control": -1, "high": high, "low": low,
-             "mark": high, "add": [entry.to_dict()], "counters": {"objects": len(part)}, "schema": None},
+            BatchCommit(run="bench", batch=batch, high=high, low=low, mark=high, add=(entry,),
+                        counters={"objects": len(part)}),
             batch,
         )  # fmt: skip
     return store

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from sightline.store.entries import BatchCommit
 from sightline.store.store import Store
 
 
@@ -39,12 +39,12 @@ class CommitCounter:
         self.version = self._commits.refresh().version
         self.totals = Totals()
 
-    def advance(self) -> list[dict[str, Any]]:
+    def advance(self) -> list[BatchCommit]:
         """Take note of what was committed since the last call; the new batch entries."""
-        fresh: list[dict[str, Any]] = []
+        fresh: list[BatchCommit] = []
         for entry in self._commits.entries(after=self.version):
-            self.version = int(entry["version"])
-            if entry["op"] == "batch":
-                self.totals = self.totals.plus(entry.get("counters") or {})
+            self.version = entry.version
+            if isinstance(entry, BatchCommit):
+                self.totals = self.totals.plus(entry.counters)
                 fresh.append(entry)
         return fresh

@@ -7,11 +7,9 @@ commit, and the batch runs again under the same plan, or a commit, and running i
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +20,7 @@ from sightline.model.time import MAX_US
 from sightline.stages.exchange import schema as payload
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.plugins import kernels
+from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.tallies import tally
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import new_token
@@ -32,8 +31,10 @@ from sightline.stages.repeated import refuse_other_rows
 from sightline.stages.results.closing import closing_events
 from sightline.stages.results.report import BatchReport
 from sightline.stages.routing.current import CurrentStatistics
-from sightline.stages.routing.epochs import Epochs, layout_of
+from sightline.stages.routing.epochs import Epochs
+from sightline.store.entries import BatchCommit
 from sightline.store.files import FileEntry, new_name
+from sightline.store.kinds import FileKind
 from sightline.store.plans import Plan
 from sightline.store.positions import Position, Reading, write_logs
 from sightline.store.snapshot import Snapshot
@@ -89,14 +90,14 @@ class Batches:
             snapshot = self.store.commits.snapshot()
             job = self._job(plan, snapshot)
             planned = time.perf_counter()
-            receipts = [json.loads(receipt) for receipt in execute(job)]
+            receipts = [Receipt.from_bytes(receipt) for receipt in execute(job)]
             ran = time.perf_counter()
             version, counters = self._commit(plan, receipts, kept, reading)
             self.store.plans.discard(run, batch)
             self.compiler.discard_retired()
             self.statistics.save_if_due()
             seconds = {"plan": planned - began, "job": ran - planned, "commit": time.perf_counter() - ran}
-            routing_s = sum(receipt.get("routing_s", 0.0) for receipt in receipts)
+            routing_s = sum(receipt.routing_s for receipt in receipts)
             return BatchReport(run, batch, version, seconds, counters, routing_s)
 
     def position_before(self, run: str, batch: int) -> Position | None:
@@ -141,7 +142,7 @@ class Batches:
             token=self._pipeline_token(),
             config=config.to_dict(),
             workers=routing.workers,
-            epoch_file=epoch["file"],
+            epoch_file=epoch.file,
             reject_after_us=plan.reject_after_us,
             lateness_us=config.lateness_us,
             high_us=snapshot.high_us,
@@ -154,61 +155,62 @@ class Batches:
             merge_parts=routing.workers if merges else 0,
             merge_matches=routing.duplicates,
             sample=not config.keep_objects and self.epochs.unfitted(epoch),
-            learnt=[entry.name for entry in snapshot.entries("learnt") if entry.stack == epoch["file"]],
+            learnt=[entry.name for entry in snapshot.entries(FileKind.LEARNT) if entry.stack == epoch.file],
             compiled=compiled.layers,
             dropped=compiled.dropped,
-            nearest_state=[(entry.name, entry.version) for entry in snapshot.entries("nearest")],
-            pane_state=[(entry.name, entry.meta.get("last_us", MAX_US)) for entry in snapshot.entries("panes")],
+            nearest_state=[(entry.name, entry.version) for entry in snapshot.entries(FileKind.NEAREST)],
+            pane_state=[(entry.name, entry.meta.get("last_us", MAX_US)) for entry in snapshot.entries(FileKind.PANES)],
         )
 
     def _commit(
-        self, plan: Plan, receipts: list[dict[str, Any]], kept: pa.Schema, reading: Reading | None
+        self, plan: Plan, receipts: list[Receipt], kept: pa.Schema, reading: Reading | None
     ) -> tuple[int, dict[str, int]]:
-        if any(receipt["token"] != self._token for receipt in receipts):
+        if any(receipt.token != self._token for receipt in receipts):
             raise StoreNotShared("a worker has read the token of another pipeline", value=str(self.store.path))
         counters: dict[str, int] = {}
-        files: list[dict[str, Any]] = []
+        files: list[FileEntry] = []
         with self.commit_lock:
             snapshot = self.store.commits.refresh()
-            layout = layout_of(snapshot.epochs[plan.epoch])
+            layout = snapshot.epochs[plan.epoch].leaves
             for receipt in receipts:
-                files += receipt["files"]
-                for counter, by in receipt["counters"].items():
+                files += receipt.files
+                for counter, by in receipt.counters.items():
                     counters[counter] = counters.get(counter, 0) + by
             public = dict(counters)
-            leaves = tally(text for receipt in receipts for text in receipt["leaves"])
+            leaves = tally(text for receipt in receipts for text in receipt.leaves)
             counters |= {f"leaf:{layout}:{leaf}": int(leaves[leaf]) for leaf in np.flatnonzero(leaves)}
-            highs = [mark for mark in [snapshot.high_us, *(r["high_us"] for r in receipts)] if mark is not None]
-            lows = [r["low_us"] for r in receipts if r["low_us"] is not None]
+            highs = [mark for mark in [snapshot.high_us, *(r.high_us for r in receipts)] if mark is not None]
+            lows = [r.low_us for r in receipts if r.low_us is not None]
             high = max(highs) if highs else None
             expired = closing_events(self.store, self.book, plan.control, snapshot, high)
             if expired is not None:
                 files.append(expired)
-            entry = {
-                "op": "batch",
-                "run": plan.run,
-                "batch": plan.batch,
-                "epoch": plan.epoch,
-                "control": plan.control,
-                "high": high,
-                "low": min(lows) if lows else None,
-                "mark": None if high is None else high - self.store.config.lateness_us,
-                "add": files,
-                "counters": counters,
-                "schema": payload.encode(kept) if len(kept) else None,
-            }
-            if reading is not None:
-                entry |= self._said(reading, snapshot, plan.run, files)
+            before = snapshot.positions.get(plan.run)
+            unneeded = [] if before is None or reading is None else before.unneeded(reading)
+            entry = BatchCommit(
+                run=plan.run,
+                batch=plan.batch,
+                epoch=plan.epoch,
+                control=plan.control,
+                high=high,
+                low=min(lows) if lows else None,
+                mark=None if high is None else high - self.store.config.lateness_us,
+                reading=None if reading is None else self._said(reading, plan.run, files),
+                add=tuple(files),
+                remove=tuple(unneeded),
+                counters=counters,
+                schema=payload.encode(kept) if len(kept) else None,
+            )
             version = self.store.commits.append(entry, snapshot.version)
             self.statistics.include(snapshot, receipts, plan.control)
             return version, public
 
-    def _said(self, reading: Reading, snapshot: Snapshot, run: str, files: list[dict[str, Any]]) -> dict[str, Any]:
-        """What the entry says of the reading; long texts go to a file, and files that none needs any more go."""
-        file = None
-        if sum(len(text) for text in reading.logs.values()) > INLINE_CHARACTERS:
-            file = new_name("readings")
-            size = write_logs(self.store.data_path(file), reading.logs, durable=self.store.durable)
-            files.append(FileEntry("readings", file, len(reading.logs), size, run).to_dict())
-        before = snapshot.positions.get(run)
-        return {"reading": reading.to_entry(file), "remove": [] if before is None else before.unneeded(reading)}
+    def _said(self, reading: Reading, run: str, files: list[FileEntry]) -> Reading:
+        """What the entry says of the reading; long texts go to a file, which is added to those of the commit."""
+        texts = reading.texts()
+        if sum(map(len, texts.values())) <= INLINE_CHARACTERS:
+            return reading
+        file = new_name(FileKind.READINGS)
+        size = write_logs(self.store.data_path(file), texts, durable=self.store.durable)
+        files.append(FileEntry(FileKind.READINGS, file, len(texts), size, run))
+        return reading.filed(file)

@@ -25,7 +25,7 @@ def refuse_other_rows(store: Store, position: Position | None, batch: int, readi
     committed = position.offsets.get(batch)
     if committed is not None and _ends(committed) == _ends(reading.offsets):
         texts = logs_of(position, store.path / DATA)
-        if all(texts.get(name, text) == text for name, text in reading.logs.items()):
+        if all(texts.get(name, text) == text for name, text in reading.texts().items()):
             return
     raise RunFailed(
         f"run {reading.name!r} has planned batch {batch} anew, which is committed, with other rows than it had",

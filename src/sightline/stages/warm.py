@@ -23,12 +23,12 @@ from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.plugins import kernels
 from sightline.stages.inline import execute_inline
-from sightline.stages.registered.book import SUBSCRIBE
 from sightline.stages.registered.registry import Registry
 from sightline.stages.routing.fitting import history_arrays, stored_history
 from sightline.stages.search.search import Searcher
 from sightline.stages.search.search_log import SearchLog
 from sightline.stages.upkeep.compact import Compaction
+from sightline.store.requests import Registered, Subscribe
 from sightline.store.store import Store
 
 LOCK = "warming.lock"
@@ -92,11 +92,9 @@ def _use_every_kernel(partitioner: str, *indexes: str) -> None:
         batches = Batches(store)
         batches.epochs.ensure(partitioner, 2)
         for number in range(3):
-            said = [  # the first time they become a base, the second time a delta
-                {"id": f"{number} {i}", "query": query.to_dict(), "start": MIN_US, "end": MAX_US}
-                for i, query in enumerate(queries)
-            ]
-            store.control.append(SUBSCRIBE, {"subscriptions": said}, len(said))
+            said = (Registered(f"{number} {i}", query.to_dict(), MIN_US, MAX_US) for i, query in enumerate(queries))
+            # The first time they become a base, the second time a delta.
+            store.control.append(Subscribe(subscriptions=tuple(said)), len(queries))
             if number == 2:  # and the third time everything is compiled for a fitted routing
                 past = stored_history(store, batches.book, store.commits.snapshot())
                 Registry(store, batches.book).fit(history_arrays(past))

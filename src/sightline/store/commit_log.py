@@ -11,9 +11,10 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import replace
 
 from sightline.model.errors import CorruptFile, StoreBusy
+from sightline.store.entries import Commit, commit_from
 from sightline.store.log_store import LogStore
 from sightline.store.numbered_log import NumberedLog, entry_name
 from sightline.store.sealed_json import seal, unseal
@@ -43,7 +44,7 @@ class CommitLog:
         log_store: LogStore,
         *,
         checkpoint_every: int = 64,
-        before_append: Callable[[dict[str, Any]], None] | None = None,
+        before_append: Callable[[Commit], None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._log = NumberedLog(log_store)
@@ -70,13 +71,13 @@ class CommitLog:
             opening = self._builder is None
             builder = self._builder or self._from_checkpoint()
             while (entry := self._log.get(builder.version + 1)) is not None:
-                builder.apply(entry)
+                builder.apply(commit_from(entry))
             if opening:
                 self._log.check_dense(builder.version)
             self._builder = builder
             return self.snapshot()
 
-    def append(self, entry: dict[str, Any], expected_version: int) -> int:
+    def append(self, entry: Commit, expected_version: int) -> int:
         """Commit an entry on top of `expected_version` and return its version.
 
         ``StoreBusy`` when that version is not the last any more: another pipeline writes this store. A full
@@ -88,26 +89,26 @@ class CommitLog:
                 self.refresh()
             assert self._builder is not None
             version = expected_version + 1
-            body = {**entry, "version": version, "wall": round(self._clock(), 3)}
+            entry = replace(entry, version=version, wall=round(self._clock(), 3))
             if self._builder.version != expected_version:
                 raise _conflict(version)
-            self._builder.check(body)
+            self._builder.check(entry)
             if self._before_append is not None:
-                self._before_append(body)
-            if not self._log.put(version, body):
+                self._before_append(entry)
+            if not self._log.put(version, entry.to_json()):
                 raise _conflict(version)
-            self._builder.apply(body)
+            self._builder.apply(entry)
             if version % self._every == 0:
                 # The commit stands whatever happens to its checkpoint (a full disk, for one).
                 with contextlib.suppress(OSError):
                     self._write_checkpoint()
             return version
 
-    def entries(self, after: int = 0) -> Iterator[dict[str, Any]]:
-        """Raw entries of the versions after `after`, oldest first (replay for sinks)."""
+    def entries(self, after: int = 0) -> Iterator[Commit]:
+        """Entries of the versions after `after`, oldest first (replay for sinks)."""
         version = after + 1
         while (entry := self._log.get(version)) is not None:
-            yield entry
+            yield commit_from(entry)
             version += 1
 
     def _write_checkpoint(self) -> None:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sightline.model.errors import CorruptFile
 from sightline.store.log_store import LogStore
 from sightline.store.numbered_log import DIGITS, NumberedLog
+from sightline.store.records import encode
+from sightline.store.requests import Request, request_from
 from sightline.store.sealed_json import seal, unseal
 
 CHUNK = 256
@@ -28,8 +30,7 @@ class ControlEntry:
     """One request: its place in the log, what it asks, and the subscription numbers it owns."""
 
     position: int
-    kind: str
-    body: dict[str, Any]
+    request: Request
     first_num: int
     next_num: int
 
@@ -37,6 +38,22 @@ class ControlEntry:
     def count(self) -> int:
         """Subscriptions it numbers."""
         return self.next_num - self.first_num
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written."""
+        return {
+            "position": self.position,
+            "kind": self.request.kind,
+            "body": encode(self.request),
+            "first_num": self.first_num,
+            "next_num": self.next_num,
+        }
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> ControlEntry:
+        """Inverse of :meth:`to_json`."""
+        request = request_from(body["kind"], body["body"])
+        return cls(body["position"], request, body["first_num"], body["next_num"])
 
 
 class ControlLog:
@@ -49,24 +66,21 @@ class ControlLog:
         self._entries: list[ControlEntry] = []
         self._opened = False
 
-    def append(
-        self, kind: str, body: dict[str, Any], count: int = 0, check: Callable[[], None] | None = None
-    ) -> ControlEntry:
+    def append(self, request: Request | Callable[[], Request], count: int = 0) -> ControlEntry:
         """Add a request at the end and return it with its position and numbers; durable on return.
 
-        `check` runs each time everything before the place aimed at has been read, and raises to withdraw: what it has
-        seen is exactly what will stand before the request.
+        A function is called each time everything before the place aimed at has been read, and raises to withdraw: what
+        it has seen is exactly what will stand before its request.
         """
         if count < 0:
             raise ValueError(f"count {count} is negative")
         with self._lock:
             while True:
                 self._read_ahead()
-                if check is not None:
-                    check()
+                asked = request if isinstance(request, Request) else request()
                 first = self._entries[-1].next_num if self._entries else 0
-                entry = ControlEntry(len(self._entries), kind, body, first, first + count)
-                if self._log.put(entry.position, asdict(entry)):
+                entry = ControlEntry(len(self._entries), asked, first, first + count)
+                if self._log.put(entry.position, entry.to_json()):
                     break
             self._entries.append(entry)
             if len(self._entries) % self._chunk == 0:
@@ -100,7 +114,7 @@ class ControlLog:
             if chunk is not None:
                 self._entries += chunk
             elif (body := self._log.get(at)) is not None:
-                self._entries.append(ControlEntry(**body))
+                self._entries.append(ControlEntry.from_json(body))
             else:
                 break
         if not self._opened:
@@ -116,8 +130,8 @@ class ControlLog:
             rows = unseal(self._log.store.read(name), name)["entries"]
         except (FileNotFoundError, CorruptFile):
             return None
-        return [ControlEntry(**row) for row in rows]
+        return [ControlEntry.from_json(row) for row in rows]
 
     def _write_chunk(self, index: int) -> None:
         rows = self._entries[index * self._chunk : (index + 1) * self._chunk]
-        self._log.store.replace(self._chunk_name(index), seal({"entries": [asdict(row) for row in rows]}))
+        self._log.store.replace(self._chunk_name(index), seal({"entries": [row.to_json() for row in rows]}))

@@ -52,7 +52,7 @@ class FileEntry:
     Attributes
     ----------
     kind, name : str
-        What it is, and its path under the store's data folder.
+        What it is (:class:`~sightline.store.kinds.FileKind`), and its path under the store's data folder.
     rows, bytes : int
         Size.
     stack : str
@@ -88,23 +88,3 @@ class FileEntry:
     def committed(self, version: int) -> FileEntry:
         """The entry with its commit version, unless it has one."""
         return self if self.version else replace(self, version=version)
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON form; empty fields are left out because the log holds many of these."""
-        body: dict[str, Any] = {
-            "kind": self.kind,
-            "name": self.name,
-            "rows": self.rows,
-            "bytes": self.bytes,
-            "low": self.low,
-            "high": self.high,
-        }
-        for name, value in (("stack", self.stack), ("version", self.version), ("keys", self.keys), ("meta", self.meta)):
-            if value:
-                body[name] = value
-        return body
-
-    @classmethod
-    def from_dict(cls, body: dict[str, Any]) -> FileEntry:
-        """Inverse of :meth:`to_dict`."""
-        return cls(**body)

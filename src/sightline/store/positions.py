@@ -8,9 +8,8 @@ log. A one-shot run says only which source its name belongs to.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
 
 from sightline.store.array_file import ArrayFile, write_array_file
 
@@ -32,30 +31,29 @@ class Reading:
     earlier : str or None
         The offsets of the batch before, where no commit carries them.
     logs : dict
-        Of a stream: entries of the sources' own logs that no earlier commit carries, by their names.
+        Of a stream: entries of the sources' own logs that no earlier commit carries, by their names; None is one in
+        ``file``.
     done : tuple
         Names of log entries that those make superfluous.
+    file : str or None
+        Data file with texts that are too long for an entry of the log.
     """
 
     name: str
     source: str | None = None
     offsets: str | None = None
     earlier: str | None = None
-    logs: Mapping[str, str] = field(default_factory=dict)
+    logs: Mapping[str, str | None] = field(default_factory=dict)
     done: tuple[str, ...] = ()
+    file: str | None = None
 
-    def to_entry(self, file: str | None = None) -> dict[str, Any]:
-        """As the commit entry carries it; with a file, the texts of the logs are in there."""
-        body: dict[str, Any] = {"name": self.name}
-        said = {"source": self.source, "offsets": self.offsets, "earlier": self.earlier, "done": list(self.done)}
-        for key, value in said.items():
-            if value:
-                body[key] = value
-        if self.logs:
-            body["logs"] = dict(self.logs) if file is None else dict.fromkeys(self.logs, None)
-        if file is not None:
-            body["file"] = file
-        return body
+    def texts(self) -> dict[str, str]:
+        """The entries of logs that it carries itself."""
+        return {name: text for name, text in self.logs.items() if text is not None}
+
+    def filed(self, file: str) -> Reading:
+        """The same with its texts in a data file."""
+        return replace(self, logs=dict.fromkeys(self.logs), file=file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,34 +93,21 @@ class Position:
         still = {file for name, file in self.files.items() if name not in {*reading.done, *reading.logs}}
         return sorted(set(self.files.values()) - still)
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON form, for checkpoints of the log."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
-    @classmethod
-    def from_dict(cls, body: dict[str, Any]) -> Self:
-        """Inverse of :meth:`to_dict`; JSON has turned the numbers of batches into text."""
-        return cls(**{**body, "offsets": {int(batch): text for batch, text in body["offsets"].items()}})
-
-
-def advanced(before: Position | None, entry: dict[str, Any]) -> Position:
-    """The position after the commit entry of a batch that carries a reading."""
-    said, batch = entry["reading"], int(entry["batch"])
-    kept = before or Position(entry["run"], said["name"], -1, 0)
-    gone = {*said.get("done", ()), *said.get("logs", ())}
+def advanced(before: Position | None, run: str, batch: int, version: int, reading: Reading) -> Position:
+    """The position after the commit of a batch that carries a reading."""
+    kept = before or Position(run, reading.name, -1, 0)
+    gone = {*reading.done, *reading.logs}
     offsets = {number: text for number, text in kept.offsets.items() if number > batch - KEPT_BATCHES}
-    logs = {name: text for name, text in kept.logs.items() if name not in gone}
+    if reading.earlier is not None:
+        offsets[batch - 1] = reading.earlier
+    if reading.offsets is not None:
+        offsets[batch] = reading.offsets
+    logs = {name: text for name, text in kept.logs.items() if name not in gone} | reading.texts()
     files = {name: file for name, file in kept.files.items() if name not in gone}
-    if said.get("earlier") is not None:
-        offsets[batch - 1] = said["earlier"]
-    if said.get("offsets") is not None:
-        offsets[batch] = said["offsets"]
-    for name, text in said.get("logs", {}).items():
-        if text is None:
-            files[name] = said["file"]
-        else:
-            logs[name] = text
-    return Position(entry["run"], said["name"], batch, int(entry["version"]), said.get("source"), offsets, logs, files)
+    if reading.file is not None:
+        files |= {name: reading.file for name, text in reading.logs.items() if text is None}
+    return Position(run, reading.name, batch, version, reading.source, offsets, logs, files)
 
 
 def write_logs(path: Path, logs: Mapping[str, str], *, durable: bool) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sightline.model.errors import IncompatibleStore
+from sightline.store.entries import BatchCommit, Commit, Epoch, EpochCommit, SweepCommit
 from sightline.store.files import FileEntry
 from sightline.store.positions import Position, advanced
-
-OPS = ("batch", "merge", "epoch", "sweep")
+from sightline.store.records import decode, encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,8 @@ class Snapshot:
     marks : list of [control, mark]
         How far time (high mark - lateness) had come with a commit that included the control log up to a position;
         only pairs that no other exceeds in both.
-    epochs : list of dict
-        As given by the epoch entries, each with ``valid_from`` (a version).
+    epochs : list of Epoch
+        The newest is in force.
     runs : dict
         Run id to its last committed batch id.
     positions : dict
@@ -49,7 +48,7 @@ class Snapshot:
     low_us: int | None = None
     control: int = -1
     marks: list[list[int]] = field(default_factory=list)
-    epochs: list[dict[str, Any]] = field(default_factory=list)
+    epochs: list[Epoch] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
     positions: dict[str, Position] = field(default_factory=dict)
     files: dict[str, dict[str, FileEntry]] = field(default_factory=dict)
@@ -84,13 +83,13 @@ class Snapshot:
             "low": self.low_us,
             "control": self.control,
             "marks": self.marks,
-            "epochs": self.epochs,
+            "epochs": [encode(epoch) for epoch in self.epochs],
             "runs": self.runs,
             "gone": self.gone,
             "counters": self.counters,
             "schema": self.schema,
-            "positions": [position.to_dict() for position in self.positions.values()],
-            "files": [entry.to_dict() for group in self.files.values() for entry in group.values()],
+            "positions": [encode(position) for position in self.positions.values()],
+            "files": [encode(entry) for group in self.files.values() for entry in group.values()],
         }
 
 
@@ -104,7 +103,7 @@ class SnapshotBuilder:
         self._control = -1
         self._marks: list[list[int]] = []
         self._schema: list[Any] | None = None
-        self._epochs: list[dict[str, Any]] = []
+        self._epochs: list[Epoch] = []
         self._runs: dict[str, int] = {}
         self._positions: dict[str, Position] = {}
         self._gone: dict[str, float] = {}
@@ -119,12 +118,12 @@ class SnapshotBuilder:
         builder = cls()
         builder.version, builder._control, builder._schema = body["version"], body["control"], body["schema"]
         builder._high, builder._low, builder._marks = body["high"], body["low"], body["marks"]
-        builder._epochs, builder._runs = body["epochs"], body["runs"]
+        builder._epochs, builder._runs = [decode(Epoch, item) for item in body["epochs"]], body["runs"]
         builder._gone, builder._counters = body["gone"], body["counters"]
-        read = [Position.from_dict(item) for item in body.get("positions", ())]
+        read = [decode(Position, item) for item in body.get("positions", ())]
         builder._positions = {position.run: position for position in read}
         for item in body["files"]:
-            entry = FileEntry.from_dict(item)
+            entry = decode(FileEntry, item)
             builder._files.setdefault(entry.kind, {})[entry.name] = entry
         return builder
 
@@ -147,55 +146,49 @@ class SnapshotBuilder:
             self._schema,
         )
 
-    def check(self, entry: dict[str, Any]) -> None:
+    def check(self, entry: Commit) -> None:
         """``ValueError`` when an entry does not fit the state; called before it is written for good."""
-        if entry.get("op") not in OPS:
-            raise ValueError(f"op {entry.get('op')!r} is not one of {OPS}")
-        if entry["op"] == "batch" and int(entry["batch"]) <= self._runs.get(entry["run"], -1):
-            raise ValueError(f"batch {entry['batch']} of run {entry['run']} is committed already")
-        for item in entry.get("add", ()):
-            added = FileEntry.from_dict(item)
+        if isinstance(entry, BatchCommit) and entry.batch <= self._runs.get(entry.run, -1):
+            raise ValueError(f"batch {entry.batch} of run {entry.run} is committed already")
+        for added in entry.add:
             if added.name in self._files.get(added.kind, {}) or added.name in self._gone:
                 raise ValueError(f"file {added.name!r} is committed already")
-        for name in entry.get("remove", ()):
+        for name in entry.remove:
             self._kind_of(name)
 
-    def apply(self, entry: dict[str, Any]) -> None:
+    def apply(self, entry: Commit) -> None:
         """Add one log entry, which must be the next version."""
-        version, op = int(entry["version"]), entry["op"]
-        if op not in OPS:
-            raise IncompatibleStore(
-                "log entry of an unknown kind", value=op, allowed=", ".join(OPS), hint="upgrade sightline"
-            )
+        removed = entry.removed if isinstance(entry, SweepCommit) else ()
         self._own()
-        if self._gone_shared and (entry.get("remove") or entry.get("removed")):
+        if self._gone_shared and (entry.remove or removed):
             self._gone, self._gone_shared = dict(self._gone), False
-        for item in entry.get("add", ()):
-            added = FileEntry.from_dict(item).committed(version)
-            self._group(added.kind)[added.name] = added
-        for name in entry.get("remove", ()):
+        for added in entry.add:
+            self._group(added.kind)[added.name] = added.committed(entry.version)
+        for name in entry.remove:
             self._group(self._kind_of(name)).pop(name)
-            self._gone[name] = float(entry["wall"])
-        for name in entry.get("removed", ()):
+            self._gone[name] = entry.wall
+        for name in removed:
             self._gone.pop(name, None)
-        for name, amount in (entry.get("counters") or {}).items():
-            self._counters[name] = self._counters.get(name, 0) + int(amount)
-        if op == "batch":
-            self._runs[entry["run"]] = int(entry["batch"])
-            if entry.get("reading") is not None:
-                self._positions[entry["run"]] = advanced(self._positions.get(entry["run"]), entry)
-            self._control = max(self._control, int(entry.get("control", -1)))
-            marks = [m for m in (self._high, entry.get("high")) if m is not None]
-            self._high = max(marks) if marks else None
-            marks = [m for m in (self._low, entry.get("low")) if m is not None]
-            self._low = min(marks) if marks else None
-            if entry.get("mark") is not None:
-                self._marks = _front(self._marks, [int(entry.get("control", -1)), int(entry["mark"])])
-            if entry.get("schema") is not None:
-                self._schema = entry["schema"]
-        elif op == "epoch":
-            self._epochs.append({"valid_from": version, **entry["epoch"]})
-        self.version = version
+        if isinstance(entry, BatchCommit):
+            self._apply_batch(entry)
+        elif isinstance(entry, EpochCommit):
+            self._epochs.append(replace(entry.epoch, valid_from=entry.version))
+        self.version = entry.version
+
+    def _apply_batch(self, entry: BatchCommit) -> None:
+        for name, amount in entry.counters.items():
+            self._counters[name] = self._counters.get(name, 0) + amount
+        run, reading = entry.run, entry.reading
+        self._runs[run] = entry.batch
+        if reading is not None:
+            self._positions[run] = advanced(self._positions.get(run), run, entry.batch, entry.version, reading)
+        self._control = max(self._control, entry.control)
+        self._high = max((mark for mark in (self._high, entry.high) if mark is not None), default=None)
+        self._low = min((mark for mark in (self._low, entry.low) if mark is not None), default=None)
+        if entry.mark is not None:
+            self._marks = _front(self._marks, [entry.control, entry.mark])
+        if entry.schema is not None:
+            self._schema = entry.schema
 
     def _own(self) -> None:
         """Copy the small dictionaries once after a freeze; those of file names only when touched."""

@@ -13,6 +13,7 @@ from sightline.model.errors import CorruptFile, IncompatibleStore, NotAStore, St
 from sightline.store.commit_log import CommitLog
 from sightline.store.control_log import ControlLog
 from sightline.store.disk import full_disk_named, put_new, replace_file, sync_folder
+from sightline.store.entries import Commit
 from sightline.store.lock import PipelineLock
 from sightline.store.log_store import LocalLogStore, local_path
 from sightline.store.plans import PlanStore
@@ -121,23 +122,23 @@ class Store:
             hint="restore this file from a copy; other files stay readable",
         ) from missing
 
-    def _check_and_sync(self, entry: dict[str, Any]) -> None:
+    def _check_and_sync(self, entry: Commit) -> None:
         """Before a commit: its new files are here as they were written, and their names durable, a sync per folder."""
-        for item in entry.get("add", ()):
-            path = self.data_path(item["name"])
+        for item in entry.add:
+            path = self.data_path(item.name)
             try:
                 found = f"has {path.stat().st_size} bytes"
             except FileNotFoundError:
                 found = "is missing"
-            if found != f"has {item['bytes']} bytes":
+            if found != f"has {item.bytes} bytes":
                 raise StoreNotShared(
                     f"a file to be committed {found} here",
                     value=str(path),
-                    allowed=f"the {item['bytes']} bytes that were written",
+                    allowed=f"the {item.bytes} bytes that were written",
                     hint="all hosts must see one folder under the store's path; nothing was committed",
                 )
         if self.durable:
-            folders = {os.path.dirname(item["name"]) for item in entry.get("add", ())}
+            folders = {os.path.dirname(item.name) for item in entry.add}
             with full_disk_named(self.path):
                 for folder in folders:
                     sync_folder(self.data_path(folder))

@@ -6,9 +6,9 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from sightline.store.disk import TEMPORARY
+from sightline.store.entries import SweepCommit
 from sightline.store.files import DATA_NAME
 from sightline.store.store import CONTROL, DATA, LOG, PLANS, Store
 
@@ -35,8 +35,8 @@ def sweep(
     snapshot = store.commits.refresh()
     begun = [plan.created for plan in store.plans.open_plans() if not snapshot.has_run(plan.run, plan.batch)]
     bound = min([now - grace_s, *begun])
-    asked = {name for entry in store.control.read() for name in _named_in(entry.body)}
-    named = {*snapshot.names(), *keep, *_named_in(snapshot.epochs), *(asked - set(done))}
+    asked = {entry.request.file for entry in store.control.read()}
+    named = {*snapshot.names(), *keep, *(epoch.file for epoch in snapshot.epochs), *(asked - set(done))}
     strays = [name for name, modified in found if name not in named and modified < bound]
     merged_away = [name for name, removed in snapshot.gone.items() if removed < bound]
     for name in [*strays, *merged_away]:
@@ -44,7 +44,7 @@ def sweep(
             os.unlink(store.data_path(name))
     _remove_temporaries(store, now - grace_s)
     if merged_away:  # after the files: a crash between leaves names that the next sweep removes again
-        store.commits.append({"op": "sweep", "removed": merged_away}, snapshot.version)
+        store.commits.append(SweepCommit(removed=tuple(merged_away)), snapshot.version)
     return sorted([*strays, *merged_away])
 
 
@@ -59,19 +59,6 @@ def _data_files(store: Store) -> Iterator[tuple[str, float]]:
             if DATA_NAME.fullmatch(name) and item.is_file(follow_symlinks=False):
                 with contextlib.suppress(FileNotFoundError):
                     yield name, item.stat().st_mtime
-
-
-def _named_in(value: Any) -> Iterator[str]:
-    """Every string inside a JSON value that is a data file's name."""
-    if isinstance(value, str):
-        if DATA_NAME.fullmatch(value):
-            yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _named_in(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _named_in(item)
 
 
 def _remove_temporaries(store: Store, bound: float) -> None:

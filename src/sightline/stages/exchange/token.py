@@ -14,16 +14,15 @@ from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.target import Target
 from sightline.store.disk import write_file
 from sightline.store.files import new_name
-
-KIND = "token"
+from sightline.store.kinds import FileKind
 
 
 def new_token(target: Target) -> str:
     """Write the token of a pipeline, a file of a new name; those of earlier pipelines go."""
-    folder = target.path(KIND)
+    folder = target.path(FileKind.TOKEN)
     for old in list(folder.iterdir()) if folder.is_dir() else ():
         old.unlink(missing_ok=True)
-    name = new_name(KIND)
+    name = new_name(FileKind.TOKEN)
     write_file(target.path(name), [name.encode()], durable=False)
     return name
 

@@ -17,6 +17,7 @@ from sightline.flat.ipc import whole
 from sightline.index.standing.panes import PaneCounts
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.parcel import LATE, MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
+from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
 from sightline.stages.flow.late import distinct_pairs
@@ -24,8 +25,8 @@ from sightline.stages.flow.nearest import merge_nearest
 from sightline.stages.flow.pane_files import unpack_counts, write_tables
 from sightline.stages.flow.range_matches import OBJECT_COLUMNS
 from sightline.stages.flow.top_terms import merge_top_terms
-from sightline.stages.flow.work import Receipt
 from sightline.stages.results.tables import write_table
+from sightline.store.kinds import FileKind
 
 
 def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
@@ -68,14 +69,14 @@ def _matches(target: Target, pairs: pa.Table, receipt: Receipt) -> None:
     _, where, place = np.unique(row[first], return_index=True, return_inverse=True)
     objects = pairs.take(column_of(order[first][where])).select(OBJECT_COLUMNS)
     columns = table_of({"object": place.astype(np.int32)})
-    receipt.files.append(write_table(target, "matches", num[first], columns, objects))
+    receipt.files.append(write_table(target, FileKind.MATCHES, num[first], columns, objects))
     receipt.count("matches", int(first.sum()))
     receipt.count("repeats", len(num) - int(first.sum()))
 
 
 def _nearest(target: Target, candidates: pa.Table, job: Job, receipt: Receipt) -> None:
     state, events = merge_nearest(candidates, job)
-    for kind, table in (("nearest", state), ("nearest_events", events)):
+    for kind, table in ((FileKind.NEAREST, state), (FileKind.NEAREST_EVENTS, events)):
         if table.num_rows:
             receipt.files.append(write_table(target, kind, values_of(table["num"]), table.drop(["num"])))
     receipt.count("nearest_events", events.num_rows)
@@ -84,7 +85,7 @@ def _nearest(target: Target, candidates: pa.Table, job: Job, receipt: Receipt) -
 def _top_terms(target: Target, fresh: list[PaneCounts], job: Job, part: int, until_us: int, receipt: Receipt) -> None:
     reports, keep = merge_top_terms(fresh, job, part, until_us)
     if reports.num_rows:
-        receipt.files.append(write_table(target, "reports", values_of(reports["num"]), reports.drop(["num"])))
+        receipt.files.append(write_table(target, FileKind.REPORTS, values_of(reports["num"]), reports.drop(["num"])))
     if keep is not None:
-        receipt.files.append(write_tables(target, *keep).to_dict())
+        receipt.files.append(write_tables(target, *keep))
     receipt.count("reports", reports.num_rows)

@@ -22,9 +22,9 @@ from sightline.index.standing.panes import PaneCounts, leaders_first, sum_counts
 from sightline.stages.exchange.target import Target
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, new_name
+from sightline.store.kinds import FileKind
 from sightline.text.dictionary import TermDictionary
 
-PANES = "panes"
 Int64s = npt.NDArray[np.int64]
 _FLAT = ("table", "pane", "offsets", "term", "count")
 _WORDS = ("term_hashes", "term_offsets", "term_data")
@@ -65,7 +65,7 @@ class Tables:
 
 def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0) -> FileEntry:
     """Write a new file; returns its log entry, with the end of the last window that has anything in it."""
-    name = new_name(PANES)
+    name = new_name(FileKind.PANES)
     counts = tables.counts
     arrays: dict[str, Any] = {field: getattr(counts, field) for field in _FLAT}
     arrays["count"] = narrowed(counts.count)  # most are small, and they are most of the file
@@ -73,7 +73,9 @@ def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0)
     arrays |= {"tail": tables.tail, "member_offsets": tables.member_offsets, "members": tables.members}
     size = write_array_file(target.path(name), arrays, {}, durable=target.durable)
     low, high = int(tables.members.min()), int(tables.members.max())
-    return FileEntry(PANES, name, counts.rows, size, PANES, low, high, version, meta={"last_us": last_us})
+    return FileEntry(
+        FileKind.PANES, name, counts.rows, size, FileKind.PANES, low, high, version, meta={"last_us": last_us}
+    )
 
 
 def open_tables(file: ArrayFile) -> Tables:

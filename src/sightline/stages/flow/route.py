@@ -30,6 +30,7 @@ from sightline.stages.registered.summary import Summary, awaited, open_summary
 from sightline.stages.routing.cells import CellCounts
 from sightline.stages.routing.epoch_files import open_learnt, open_routing
 from sightline.stages.routing.sample import Sample
+from sightline.store.records import encode
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 
@@ -122,7 +123,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             for blob in pack(replace(packet, own=own)):
                 yield Parcel(worker, OBJECTS, blob)
     if seen:
-        files = [] if sample is None else [sample.write(job.target())]
+        files = [] if sample is None else [encode(sample.write(job.target()))]
         said = {
             "leaves": tally_text(leaves),
             "unsent": nobody.to_list(),

@@ -16,6 +16,7 @@ from sightline.stages.exchange.packet import Packet
 from sightline.stages.exchange.target import Target
 from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
+from sightline.store.kinds import FileKind
 from sightline.store.slices import cut, stack_of
 from sightline.text.term_batch import TermBatch
 
@@ -24,7 +25,7 @@ MIN_SLICE_ROWS = 1 << 16  # slices with fewer rows share a segment with their ne
 
 def write_segments(
     target: Target, packets: Sequence[Packet], worker: int, job: Job, config: StoreConfig
-) -> list[dict[str, object]]:
+) -> list[FileEntry]:
     """Build and write the segments of one worker's own rows; returns their log entries."""
     flats = [packet.objects() for packet in packets]
     columns = pa.Table.from_batches([packet.columns for packet in packets])
@@ -47,16 +48,16 @@ def write_segments(
             data = build_segment(
                 part, columns if whole else columns.take(column_of(rows)), config.indexes.objects, config.space.bounds
             )
-            entries.append(write_segment(target, data, stack_of(f"w{worker}", piece.lo, piece.hi), worker).to_dict())
+            entries.append(write_segment(target, data, stack_of(f"w{worker}", piece.lo, piece.hi), worker))
     return entries
 
 
 def write_segment(target: Target, data: SegmentData, stack: str, worker: int) -> FileEntry:
     """Write a built segment; the entry carries what a search prunes by."""
-    name = new_name("segment")
+    name = new_name(FileKind.SEGMENT)
     size = write_array_file(target.path(name), data.arrays, data.meta, durable=target.durable)
     low, high = data.meta["ts"]
     meta = {"bbox": data.meta["bbox"], "worker": worker}
     return FileEntry(
-        kind="segment", name=name, rows=data.meta["rows"], bytes=size, stack=stack, low=low, high=high, meta=meta
+        kind=FileKind.SEGMENT, name=name, rows=data.meta["rows"], bytes=size, stack=stack, low=low, high=high, meta=meta
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from sightline.stages.exchange.parcel import (
     to_ipc,
     unpack_arrays,
 )
+from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
 from sightline.stages.flow.late import LatePairs
@@ -50,33 +50,8 @@ from sightline.stages.results.tables import write_table
 from sightline.stages.routing.epoch_files import open_routing
 from sightline.store.array_file import write_array_file
 from sightline.store.files import FileEntry, new_name
-
-
-@dataclass
-class Receipt:
-    """What a task did: files to commit and what it counted."""
-
-    token: str = ""  # of the store, as the task read it
-    files: list[dict[str, object]] = field(default_factory=list)
-    counters: dict[str, int] = field(default_factory=dict)
-    leaves: list[str] = field(default_factory=list)  # objects per leaf, by route tasks that reported here (`tallies`)
-    cells: list[str] = field(default_factory=list)  # objects per cell of the statistics
-    routing_s: float = 0.0  # spent on asking the routing and the summaries, by route tasks that reported here
-    low_us: int | None = None
-    high_us: int | None = None
-
-    def count(self, name: str, by: int) -> None:
-        if by:
-            self.counters[name] = self.counters.get(name, 0) + by
-
-    def saw(self, objects: int, low_us: int, high_us: int) -> None:
-        """Count objects and their span of time."""
-        self.count("objects", objects)
-        self.low_us = low_us if self.low_us is None else min(low_us, self.low_us)
-        self.high_us = high_us if self.high_us is None else max(high_us, self.high_us)
-
-    def to_bytes(self) -> bytes:
-        return json.dumps(self.__dict__).encode()
+from sightline.store.kinds import FileKind
+from sightline.store.records import decode
 
 
 def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
@@ -99,7 +74,7 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
             said = json.loads(bytes(whole(parcel.blob)))
             receipt.leaves.append(said["leaves"])
             receipt.cells.append(said["cells"])
-            receipt.files += said["files"]
+            receipt.files += [decode(FileEntry, item) for item in said["files"]]
             receipt.routing_s += said["routing_s"]
             if said["unsent"]:
                 receipt.saw(*said["unsent"])
@@ -124,7 +99,7 @@ def _objects(packets: list[Packet], worker: int, job: Job, target: Target, recei
         if job.merge_matches:
             yield from _by_number(MATCHES, matches.with_rows(), job.merge_parts)
         else:
-            receipt.files.append(write_table(target, "matches", matches.num, matches.columns(), matches.objects))
+            receipt.files.append(write_table(target, FileKind.MATCHES, matches.num, matches.columns(), matches.objects))
             receipt.count("matches", len(matches.num))
     candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count, late)
     if candidates is not None:
@@ -141,12 +116,12 @@ def _objects(packets: list[Packet], worker: int, job: Job, target: Target, recei
         receipt.files.extend(write_segments(target, owned, worker, job, job.store_config()))
 
 
-def _write_learnt(target: Target, parts: list[dict[str, npt.NDArray[Any]]], job: Job) -> dict[str, object]:
+def _write_learnt(target: Target, parts: list[dict[str, npt.NDArray[Any]]], job: Job) -> FileEntry:
     """What the routers of this batch have learnt, as one file; the next batch's routers start from it."""
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
-    name = new_name("learnt")
+    name = new_name(FileKind.LEARNT)
     size = write_array_file(target.path(name), routing.merged(parts), {}, durable=target.durable)
-    return FileEntry("learnt", name, len(parts), size, job.epoch_file).to_dict()
+    return FileEntry(FileKind.LEARNT, name, len(parts), size, job.epoch_file)
 
 
 def _measure(owned: list[Packet], receipt: Receipt) -> None:
@@ -156,7 +131,7 @@ def _measure(owned: list[Packet], receipt: Receipt) -> None:
 
 
 def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:
-    receipt.files.append(write_table(target, "rejects", np.zeros(rejects.num_rows, np.int64), rejects))
+    receipt.files.append(write_table(target, FileKind.REJECTS, np.zeros(rejects.num_rows, np.int64), rejects))
     receipt.count("rejects", rejects.num_rows)
     for reason in rejects["reason"].to_pylist():
         receipt.count(f"rejects: {reason}", 1)

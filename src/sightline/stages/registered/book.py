@@ -24,10 +24,10 @@ from sightline.model.subscription import Subscription
 from sightline.model.time import MAX_US, MIN_US
 from sightline.store.array_file import ArrayFile
 from sightline.store.control_log import ControlEntry
+from sightline.store.requests import Fit, Rebalance, Subscribe
 from sightline.store.store import Store
 
 Int64s = npt.NDArray[np.int64]
-SUBSCRIBE, DROP, REBALANCE, FIT, SEARCHES = "subscribe", "drop", "rebalance", "fit", "searches"
 NEVER = np.iinfo(np.int64).max
 
 
@@ -63,22 +63,22 @@ class SubscriptionBook:
         """
         own = compiled or {}
         with self._lock:
-            inline: list[ControlEntry] = []
+            inline: list[tuple[int, Subscribe]] = []
             for entry in self._store.control.read(self.position):
+                request = entry.request
                 if entry.position in own:
                     self._flush(inline)
                     block = own[entry.position]
                     self._parts.append(_Part(entry.first_num, replace(block, num=block.num + entry.first_num)))
-                elif entry.kind == SUBSCRIBE and "file" not in entry.body:
-                    inline.append(entry)
-                elif entry.kind == SUBSCRIBE:
+                elif isinstance(request, Subscribe) and not request.file:
+                    inline.append((entry.first_num, request))
+                elif isinstance(request, Subscribe):
                     self._flush(inline)
-                    self._parts.append(self._bulk(entry))
-                elif entry.kind in (REBALANCE, FIT):
+                    self._parts.append(self._bulk(entry.first_num, request.file))
+                elif isinstance(request, Rebalance | Fit):
                     self.requests.append(entry)
                 self._grow(entry.next_num)
-                gone = entry.body.get("nums", []) if entry.kind == DROP else entry.body.get("replaces", [])
-                gone = np.asarray(gone, np.int64)
+                gone = np.array(request.gone, np.int64)
                 self._dropped_at[gone] = np.minimum(self._dropped_at[gone], entry.position)
                 self._position_of[entry.first_num : entry.next_num] = entry.position
                 self.position = entry.position
@@ -122,10 +122,6 @@ class SubscriptionBook:
         """Kinds of some numbers (ascending)."""
         names = list(KIND_NAMES)
         return [names[kind] for kind in self.block(np.array(nums, np.int64)).kind] if nums else []
-
-    def active(self, id_: str) -> int | None:
-        """The number an id stands under, None when it does not stand."""
-        return next((num for num in reversed(self.numbers(id_)) if self._dropped_at[num] == NEVER), None)
 
     def standing(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers that some ids stand under; those that do not stand are left out."""
@@ -208,27 +204,27 @@ class SubscriptionBook:
             self._position_of = np.concatenate([self._position_of, np.full(more, NEVER)])
             self._dropped_at = np.concatenate([self._dropped_at, np.full(more, NEVER)])
 
-    def _flush(self, entries: list[ControlEntry]) -> None:
-        """Add the inline entries gathered so far as one part."""
-        if not entries:
+    def _flush(self, requests: list[tuple[int, Subscribe]]) -> None:
+        """Add the inline requests gathered so far, each with its first number, as one part."""
+        if not requests:
             return
-        said = [item for entry in entries for item in entry.body["subscriptions"]]
+        said = [item for _, request in requests for item in request.subscriptions]
         block = QueryBlock.from_queries(
-            [query_from_dict(item["query"]) for item in said],
-            ids=[item["id"] for item in said],
-            nums=np.concatenate([np.arange(entry.first_num, entry.next_num) for entry in entries]),
-            starts=np.array([item["start"] for item in said], np.int64),
-            ends=np.array([item["end"] for item in said], np.int64),
+            [query_from_dict(item.query) for item in said],
+            ids=[item.id for item in said],
+            nums=np.concatenate([first + np.arange(len(request.subscriptions)) for first, request in requests]),
+            starts=np.array([item.start for item in said], np.int64),
+            ends=np.array([item.end for item in said], np.int64),
             config=self._store.config,
         )
-        self._parts.append(_Part(entries[0].first_num, block))
-        entries.clear()
+        self._parts.append(_Part(requests[0][0], block))
+        requests.clear()
 
-    def _bulk(self, entry: ControlEntry) -> _Part:
-        file = ArrayFile.open(self._store.data_path(entry.body["file"]))
+    def _bulk(self, first_num: int, name: str) -> _Part:
+        file = ArrayFile.open(self._store.data_path(name))
         block = QueryBlock.from_arrays({name: file.array(name) for name in file.names})
-        block = replace(block, num=block.num + entry.first_num)
-        return _Part(entry.first_num, block)
+        block = replace(block, num=block.num + first_num)
+        return _Part(first_num, block)
 
 
 def _instants(us: Int64s, unbounded: int) -> pa.Array:

@@ -23,10 +23,10 @@ from sightline.stages.registered.standing import (
 from sightline.stages.registered.summary import Summary, summarise
 from sightline.store.array_file import write_array_file
 from sightline.store.files import new_name
+from sightline.store.kinds import FileKind
 from sightline.store.store import Store
 
 KIND_NUMBERS = {RANGE: KIND_RANGE, NEAREST: KIND_NEAREST, TOP_TERMS: KIND_TOP_TERMS}
-FOLDER = "compiled"
 
 Layers = dict[str, list[list[str]]]  # kind -> worker -> files
 
@@ -87,7 +87,7 @@ class CompiledFiles:
         return name
 
     def _fresh(self) -> tuple[str, Path]:
-        name = new_name(FOLDER)
+        name = new_name(FileKind.COMPILED)
         path = self._store.data_path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return name, path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,10 +17,12 @@ from sightline.index.standing.block import QueryBlock
 from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubscription
 from sightline.model.queries import Query
 from sightline.model.subscription import Subscription, check_id, lifetime_us
-from sightline.stages.registered.book import DROP, FIT, REBALANCE, SUBSCRIBE, SubscriptionBook
+from sightline.stages.registered.book import SubscriptionBook
 from sightline.store.array_file import write_array_file
 from sightline.store.control_log import ControlEntry
 from sightline.store.files import new_name
+from sightline.store.kinds import FileKind
+from sightline.store.requests import Drop, Fit, Rebalance, Registered, Subscribe
 from sightline.store.store import Store
 
 Instant = datetime | str
@@ -74,11 +77,10 @@ class Registry:
 
     def unsubscribe(self, ids: Sequence[str]) -> None:
         """Drop subscriptions, all or nothing; unknown ids are an error."""
-        nums: list[int] = []
         for id_ in ids:
             check_id(id_)
 
-        def check() -> None:
+        def request() -> Drop:
             self._book.refresh()
             found = self._book.standing(ids)
             unknown = [id_ for id_ in ids if id_ not in found]
@@ -86,23 +88,21 @@ class Registry:
                 raise UnknownSubscription(
                     "no subscription has this id", value=unknown[0], hint="subscriptions() lists them"
                 )
-            nums[:] = [found[id_] for id_ in dict.fromkeys(ids)]
+            return Drop(nums=tuple(found[id_] for id_ in dict.fromkeys(ids)))
 
-        check()
-        body: dict[str, Any] = {"nums": nums}
-        self._store.control.append(DROP, body, check=check)
+        self._store.control.append(request)
         self._book.refresh()
 
     def rebalance(self) -> int:
         """Ask the pipeline to deal its leaves anew before the next batch; returns the request's position."""
-        return self._store.control.append(REBALANCE, {}).position
+        return self._store.control.append(Rebalance()).position
 
     def fit(self, history: Mapping[str, npt.NDArray[Any]]) -> int:
         """Ask the pipeline to fit its partitioner before the next batch, to a history (`fitting.history_arrays`)."""
-        name = new_name("history")
+        name = new_name(FileKind.HISTORY)
         path = self._store.data_path(name)
         write_array_file(path, history, {}, durable=self._store.durable)
-        return self._store.control.append(FIT, {"file": name}).position
+        return self._store.control.append(Fit(name)).position
 
     def _lifetime(self, start: Instant | None, ttl: str | timedelta | None) -> tuple[int, int]:
         return lifetime_us(start, ttl, self._store.commits.refresh().high_us)
@@ -111,45 +111,37 @@ class Registry:
         """The one place where a registered query is checked against the store, its text options too, and compiled."""
         return QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
 
-    def _append(
-        self, block: QueryBlock, body: dict[str, Any], named: bool = False, replace_: bool = False
-    ) -> ControlEntry:
+    def _append(self, block: QueryBlock, body: Subscribe, named: bool = False, replace_: bool = False) -> ControlEntry:
         """Register a block as one entry; ids that users gave must not stand already, unless they are replaced."""
 
-        def check() -> None:
+        def request() -> Subscribe:
             self._book.refresh()
             taken = self._book.taken(block.ids) if named else []
             if taken and not replace_:
                 raise DuplicateSubscription(
                     "the id is taken", value=taken[0], hint="nothing was registered: choose another, or replace=True"
                 )
-            body.pop("replaces", None)
-            if taken:
-                body["replaces"] = [self._book.active(id_) for id_ in taken]
+            return replace(body, replaces=tuple(self._book.standing(taken).values()))
 
-        entry = self._store.control.append(SUBSCRIBE, body, len(block), check)
-        self._book.refresh({} if "file" in body else {entry.position: block})  # files are mapped, not held in memory
+        entry = self._store.control.append(request, len(block))
+        self._book.refresh({} if body.file else {entry.position: block})  # files are mapped, not held in memory
         return entry
 
     def _append_file(self, block: QueryBlock, named: bool = False) -> None:
-        name = new_name("subscriptions")
+        name = new_name(FileKind.SUBSCRIPTIONS)
         path = self._store.data_path(name)
         write_array_file(path, block.to_arrays(), {"rows": len(block)}, durable=self._store.durable)
         try:
-            self._append(block, {"file": name}, named)
+            self._append(block, Subscribe(name), named)
         except DuplicateSubscription:
             path.unlink(missing_ok=True)
             raise
 
 
-def _said(block: QueryBlock, queries: Sequence[Query]) -> dict[str, Any]:
+def _said(block: QueryBlock, queries: Sequence[Query]) -> Subscribe:
     """A few subscriptions as they travel inside their entry."""
     rows = zip(block.ids.to_pylist(), queries, block.start.tolist(), block.end.tolist(), strict=True)
-    return {
-        "subscriptions": [
-            {"id": id_, "query": query.to_dict(), "start": start, "end": end} for id_, query, start, end in rows
-        ]
-    }
+    return Subscribe(subscriptions=tuple(Registered(id_, query.to_dict(), *lifetime) for id_, query, *lifetime in rows))
 
 
 def _new_id() -> str:

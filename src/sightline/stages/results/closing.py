@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -13,13 +11,15 @@ from sightline.stages.exchange.target import Target
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.marks import passed_us
 from sightline.stages.results.tables import write_table
+from sightline.store.files import FileEntry
+from sightline.store.kinds import FileKind
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
 
 def closing_events(
     store: Store, book: SubscriptionBook, control: int, before: Snapshot, high_us: int | None
-) -> dict[str, Any] | None:
+) -> FileEntry | None:
     """File of the ``expired`` rows of a commit: standing subscriptions that it closes, None without any.
 
     A subscription closes at the first commit whose plan includes it and whose high mark - lateness reaches its end.
@@ -36,4 +36,4 @@ def closing_events(
         return None
     at = pa.array(np.full(len(gone), high_us)).cast(INSTANT)
     table = pa.table({"event": pa.array(["expired"] * len(gone)), "at": at})
-    return write_table(Target(store.path, store.durable), "events", gone, table)
+    return write_table(Target(store.path, store.durable), FileKind.EVENTS, gone, table)

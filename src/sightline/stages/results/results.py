@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sightline.stages.exchange.read import INSTANT
-from sightline.stages.registered.book import DROP, SUBSCRIBE, SubscriptionBook
+from sightline.stages.registered.book import SubscriptionBook
 from sightline.store.keyed_file import BATCH, KeyedFile
+from sightline.store.kinds import FileKind
+from sightline.store.requests import Drop, Subscribe
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
@@ -54,44 +56,48 @@ class Results:
 
     def matches(self, id_: str, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """Matches of a range subscription, by batch; then ts, id, lon, lat, text."""
-        rows = self._rows("matches", nums, since_batch)
+        rows = self._rows(FileKind.MATCHES, nums, since_batch)
         rows = rows.append_column("subscription_id", pa.array([id_] * rows.num_rows, pa.string()))
         order = ["batch", "ts", "object_id", "lon", "lat", "text"]
         return _shaped(rows, MATCHES).sort_by([(name, "ascending") for name in order])
 
     def nearest(self, num: int) -> pa.Table:
         """The k nearest of a subscription after the last commit, by rank: its newest rows."""
-        rows = self._rows("nearest", [num])
+        rows = self._rows(FileKind.NEAREST, [num])
         if rows.num_rows:
             rows = rows.filter(pc.equal(rows[BATCH], pc.max(rows[BATCH])))
         return _shaped(_metres(rows), NEAREST).sort_by("rank")
 
     def nearest_events(self, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """What entered and left, by batch; leaves before enters, each by rank."""
-        rows = _shaped(_metres(self._rows("nearest_events", nums, since_batch)), NEAREST_EVENTS)
+        rows = _shaped(_metres(self._rows(FileKind.NEAREST_EVENTS, nums, since_batch)), NEAREST_EVENTS)
         return rows.sort_by([("batch", "ascending"), ("event", "descending"), ("rank", "ascending")])
 
     def reports(self, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """Reports of a top-terms subscription, by window, then rank."""
-        rows = _shaped(self._rows("reports", nums, since_batch), REPORTS)
+        rows = _shaped(self._rows(FileKind.REPORTS, nums, since_batch), REPORTS)
         return rows.sort_by([("window_end", "ascending"), ("rank", "ascending")])
 
     def rejects(self) -> pa.Table:
         """All rejected rows, by batch."""
-        return _shaped(self._rows("rejects", [0]), REJECTS).sort_by([("batch", "ascending"), ("reason", "ascending")])
+        rows = _shaped(self._rows(FileKind.REJECTS, [0]), REJECTS)
+        return rows.sort_by([("batch", "ascending"), ("reason", "ascending")])
 
     def events(self) -> pa.Table:
         """Life of the subscriptions: registered, replaced, dropped by the control log, expired by commits."""
-        expired = _shaped(self._rows("events", None), pa.schema([("key", pa.int64()), *EVENTS]))
+        expired = _shaped(self._rows(FileKind.EVENTS, None), pa.schema([("key", pa.int64()), *EVENTS]))
         keys, positions, words = [np.empty(0, np.int64)], [np.empty(0, np.int64)], []
         for entry in self._store.control.read():
-            dropped = entry.kind == DROP
-            if not dropped and entry.kind != SUBSCRIBE:
+            request = entry.request
+            if isinstance(request, Drop):
+                word, nums = "dropped", np.array(request.nums, np.int64)
+            elif isinstance(request, Subscribe):
+                word = "replaced" if request.replaces else "registered"
+                nums = np.arange(entry.first_num, entry.next_num)
+            else:
                 continue
-            nums = np.asarray(entry.body["nums"], np.int64) if dropped else np.arange(entry.first_num, entry.next_num)
             keys.append(nums)
             positions.append(np.full(len(nums), entry.position))
-            word = "dropped" if dropped else "replaced" if entry.body.get("replaces") else "registered"
             words.append(pa.repeat(word, len(nums)))
         event = pa.chunked_array(words, pa.string())
         said = pa.table({"key": np.concatenate(keys), "position": np.concatenate(positions), "event": event})
@@ -104,7 +110,7 @@ class Results:
             [("position", "ascending"), ("batch", "ascending"), ("subscription_id", "ascending")]
         )
 
-    def _rows(self, kind: str, nums: Sequence[int] | None, since_batch: int | None = None) -> pa.Table:
+    def _rows(self, kind: FileKind, nums: Sequence[int] | None, since_batch: int | None = None) -> pa.Table:
         def read(snapshot: Snapshot) -> pa.Table:
             parts = []
             for entry in snapshot.entries(kind):

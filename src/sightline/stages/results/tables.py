@@ -21,17 +21,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.stages.exchange.target import Target
-from sightline.store.files import new_name
+from sightline.store.files import FileEntry, new_name
 from sightline.store.keyed_file import write_keyed
-
-KINDS = ("matches", "nearest", "nearest_events", "panes", "reports", "events", "rejects")
+from sightline.store.kinds import FileKind
 
 
 def write_table(
-    target: Target, kind: str, key: npt.NDArray[np.int64], columns: pa.Table, objects: pa.Table | None = None
-) -> dict[str, object]:
+    target: Target, kind: FileKind, key: npt.NDArray[np.int64], columns: pa.Table, objects: pa.Table | None = None
+) -> FileEntry:
     """Write rows sorted by key; returns the file's log entry."""
     name = new_name(kind)
-    return (
-        write_keyed(target.path(name), key, columns, objects, durable=target.durable).entry(kind, name, kind).to_dict()
-    )
+    return write_keyed(target.path(name), key, columns, objects, durable=target.durable).entry(kind, name, kind)

@@ -21,17 +21,20 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy.typing as npt
+
 from sightline.model.errors import SightlineError
 from sightline.partition.statistics.distribution import Statistics
-from sightline.stages.registered.book import SEARCHES
+from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.routing.cells import CellCounts
 from sightline.store.array_file import ArrayFile, write_array_file
-from sightline.store.control_log import ControlEntry
+from sightline.store.entries import MergeCommit
 from sightline.store.files import FileEntry, new_name
+from sightline.store.kinds import FileKind
+from sightline.store.requests import CountSearches
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 
-STATISTICS = "statistics"  # kind of the file
 HALF_LIFE_US = 24 * 3600 * 1_000_000
 SAVE_S = 60.0
 LOG = logging.getLogger("sightline.statistics")
@@ -50,7 +53,7 @@ class CurrentStatistics:
         self._changed = False
         self._saved_at = clock()
 
-    def include(self, before: Snapshot, receipts: Iterable[dict[str, Any]], control: int) -> None:
+    def include(self, before: Snapshot, receipts: Iterable[Receipt], control: int) -> None:
         """Count a batch that was just committed onto ``before``, and the searches up to a control position."""
         with self._commit_lock:
             self._continue(before)
@@ -58,10 +61,10 @@ class CurrentStatistics:
             lows: list[int] = []
             highs: list[int] = []
             for receipt in receipts:
-                cells.add_text(receipt["cells"])
-                if receipt["high_us"] is not None:
-                    lows.append(receipt["low_us"])
-                    highs.append(receipt["high_us"])
+                cells.add_text(receipt.cells)
+                if receipt.low_us is not None and receipt.high_us is not None:
+                    lows.append(receipt.low_us)
+                    highs.append(receipt.high_us)
             if highs:
                 since = min(lows) if before.high_us is None else before.high_us
                 self._include(cells, max(0, max(highs) - since))
@@ -80,15 +83,15 @@ class CurrentStatistics:
             self._saved_at = self._clock()
             if not self._changed:
                 return
-            name = new_name(STATISTICS)
+            name = new_name(FileKind.STATISTICS)
             try:
                 size = write_array_file(
                     self._store.data_path(name), self._made.to_arrays(), durable=self._store.durable
                 )
-                said = FileEntry(STATISTICS, name, 1, size, meta={"control": self._control}).to_dict()
+                said = FileEntry(FileKind.STATISTICS, name, 1, size, meta={"control": self._control})
                 snapshot = self._store.commits.refresh()
-                old = [entry.name for entry in snapshot.entries(STATISTICS)]
-                self._store.commits.append({"op": "merge", "add": [said], "remove": old}, snapshot.version)
+                old = tuple(entry.name for entry in snapshot.entries(FileKind.STATISTICS))
+                self._store.commits.append(MergeCommit(add=(said,), remove=old), snapshot.version)
             except (OSError, SightlineError) as error:
                 LOG.warning("the statistics could not be written: %s", error)
                 return
@@ -102,7 +105,7 @@ class CurrentStatistics:
     def counted_files(self) -> list[str]:
         """Files of searches that the saved state has counted: nobody will read them again."""
         logged = self._store.control.read()[: self._saved_control + 1]
-        return [entry.body["file"] for entry in logged if entry.kind == SEARCHES]
+        return [entry.request.file for entry in logged if isinstance(entry.request, CountSearches)]
 
     def _include(self, cells: CellCounts, span_us: int) -> None:
         if span_us:
@@ -112,7 +115,7 @@ class CurrentStatistics:
 
     def _continue(self, snapshot: Snapshot) -> None:
         """Take up the saved state, unless it is the one at hand: another pipeline may have been at work since."""
-        entries = snapshot.entries(STATISTICS)
+        entries = snapshot.entries(FileKind.STATISTICS)
         if not entries or entries[-1].name == self._file:
             return
         self._file, self._changed = entries[-1].name, False
@@ -127,18 +130,18 @@ class CurrentStatistics:
         for entry in self._store.control.read(self._control):
             if entry.position > control:
                 break
-            if entry.kind == SEARCHES:
-                self._add_searches(entry)
+            if isinstance(entry.request, CountSearches):
+                self._add_searches(entry.request)
             self._control = entry.position
 
-    def _add_searches(self, entry: ControlEntry) -> None:
+    def _add_searches(self, searches: CountSearches) -> None:
         try:
-            self._made = self._made.with_searches(_arrays(self._store, entry.body["file"]))
+            self._made = self._made.with_searches(_arrays(self._store, searches.file))
             self._changed = True
         except (OSError, SightlineError, ValueError) as error:
-            LOG.warning("%d searches are not counted: %s", entry.body["queries"], error)
+            LOG.warning("%d searches are not counted: %s", searches.queries, error)
 
 
-def _arrays(store: Store, name: str) -> dict[str, Any]:
+def _arrays(store: Store, name: str) -> dict[str, npt.NDArray[Any]]:
     file = ArrayFile.open(store.data_path(name))
     return {name: file.array(name) for name in file.names}

@@ -27,7 +27,6 @@ from sightline.stages.exchange.read import REQUIRED, clean
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.routing.asked_block import asked_block
 from sightline.stages.routing.sample import (
-    SAMPLE,
     joined,
     object_arrays,
     objects_in,
@@ -36,6 +35,7 @@ from sightline.stages.routing.sample import (
     thinned,
 )
 from sightline.store.array_file import ArrayFile
+from sightline.store.kinds import FileKind
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
 from sightline.text.tokeniser import tokenise
@@ -54,15 +54,15 @@ def stored_history(store: Store, book: SubscriptionBook, snapshot: Snapshot) -> 
     """An even sample of the newest objects, stored or sampled in time, and everything that stands."""
     parts: list[ObjectColumns] = []
     rows = 0
-    for entry in reversed(snapshot.entries("segment")):
+    for entry in reversed(snapshot.entries(FileKind.SEGMENT)):
         if rows >= SAMPLE_ROWS:
             break
         segment = FILES.get(str(store.path), entry.name, "segment", Segment.from_file)
         parts.append(thinned(segment.objects(), SAMPLE_ROWS - rows))
         rows += len(parts[-1])
     samples = [
-        (FILES.get(str(store.path), entry.name, SAMPLE, open_sample), int(entry.meta["step"]))
-        for entry in snapshot.entries(SAMPLE)
+        (FILES.get(str(store.path), entry.name, "sample", open_sample), int(entry.meta["step"]))
+        for entry in snapshot.entries(FileKind.SAMPLE)
     ]
     if samples:
         parts.append(thinned(sampled_objects(samples), SAMPLE_ROWS - rows))
@@ -73,8 +73,8 @@ def stored_history(store: Store, book: SubscriptionBook, snapshot: Snapshot) -> 
 
 def seen_objects(snapshot: Snapshot) -> int:
     """How many objects there are to fit a partitioning to: stored ones, and those that were sampled."""
-    stored = sum(entry.rows for entry in snapshot.entries("segment"))
-    return stored + sum(int(entry.meta["seen"]) for entry in snapshot.entries(SAMPLE))
+    stored = sum(entry.rows for entry in snapshot.entries(FileKind.SEGMENT))
+    return stored + sum(int(entry.meta["seen"]) for entry in snapshot.entries(FileKind.SAMPLE))
 
 
 def given_history(

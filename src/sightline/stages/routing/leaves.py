@@ -54,9 +54,9 @@ def leaf_rows(store: Store, book: SubscriptionBook) -> tuple[pa.Table, dict[str,
         leaves = leaves.append_column(name, pa.array(column))
     epoch = snapshot.epochs[-1]
     said = {
-        "epoch": epoch["number"],
-        "partitioner": epoch["partitioner"],
-        "why": epoch["why"],
+        "epoch": epoch.number,
+        "partitioner": epoch.partitioner,
+        "why": epoch.why,
         "subscriptions": len(live),
         "workers": _by_worker(leaves, stands),
     }
@@ -90,8 +90,8 @@ def routes_of(query: Query, store: Store, book: SubscriptionBook) -> dict[str, A
     epoch = snapshot.epochs[-1]
     return {
         "routes": {
-            "epoch": epoch["number"],
-            "partitioner": epoch["partitioner"],
+            "epoch": epoch.number,
+            "partitioner": epoch.partitioner,
             "total": len(visited),
             "of": len(leaves),
             "why": dict(Counter(why)),
@@ -125,7 +125,7 @@ def reasons(block: QueryBlock, visited: pa.Table, space: Space) -> list[str]:
 
 def _in_force(store: Store, snapshot: Snapshot, book: SubscriptionBook) -> tuple[Routing, pa.Table]:
     """The routing of the newest epoch as of now, and its leaves in the order of their numbers."""
-    routing = FILES.get(str(store.path), snapshot.epochs[-1]["file"], "routing", open_routing)
+    routing = FILES.get(str(store.path), snapshot.epochs[-1].file, "routing", open_routing)
     book.refresh()
     live = book.live()
     if len(live) and settles(routing):

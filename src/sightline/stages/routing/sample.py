@@ -16,9 +16,9 @@ from sightline.index.protocol import ObjectColumns
 from sightline.stages.exchange.target import Target
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, new_name
+from sightline.store.kinds import FileKind
 from sightline.text.term_batch import TermBatch
 
-SAMPLE = "sample"  # kind of the files
 TASK_ROWS = 25_000  # of a source partition and batch at most
 _TERMS = "terms."
 
@@ -41,12 +41,12 @@ class Sample:
             self.step *= 2
             self._keep(every(whole, 2))
 
-    def write(self, target: Target) -> dict[str, object]:
+    def write(self, target: Target) -> FileEntry:
         """Write the file; returns its log entry."""
-        name = new_name(SAMPLE)
+        name = new_name(FileKind.SAMPLE)
         size = write_array_file(target.path(name), object_arrays(joined(self._parts)), durable=target.durable)
         said = {"seen": self.seen, "step": self.step}
-        return FileEntry(SAMPLE, name, self._kept, size, SAMPLE, meta=said).to_dict()
+        return FileEntry(FileKind.SAMPLE, name, self._kept, size, FileKind.SAMPLE, meta=said)
 
     def _keep(self, objects: ObjectColumns) -> None:
         self._parts.append(objects)

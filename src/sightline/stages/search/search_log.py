@@ -26,10 +26,11 @@ from sightline.model.errors import SightlineError
 from sightline.model.queries import NearestQuery, Query, TopTermsQuery
 from sightline.partition.statistics.searches import SearchCounts
 from sightline.partition.statistics.tally import Queries
-from sightline.stages.registered.book import SEARCHES
 from sightline.stages.search.asked import asked
 from sightline.store.array_file import write_array_file
 from sightline.store.files import new_name
+from sightline.store.kinds import FileKind
+from sightline.store.requests import CountSearches
 from sightline.store.store import CONTROL, Store
 
 EVERY_S = 60.0
@@ -69,11 +70,11 @@ class SearchLog:
             self._fold()
             if not len(self._counts):
                 return
-            name = new_name(SEARCHES)
+            name = new_name(FileKind.SEARCHES)
             path = self._store.data_path(name)
             try:
                 write_array_file(path, self._counts.to_arrays(), durable=self._store.durable)
-                self._store.control.append(SEARCHES, {"file": name, "queries": len(self._counts)})
+                self._store.control.append(CountSearches(name, len(self._counts)))
             except (OSError, SightlineError) as error:
                 LOG.warning("the statistics of %d searches could not be written: %s", len(self._counts), error)
             else:

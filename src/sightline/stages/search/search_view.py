@@ -22,6 +22,7 @@ from sightline.stages.exchange import schema as payload
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.read import INSTANT
 from sightline.store.array_file import ArrayFile
+from sightline.store.kinds import FileKind
 from sightline.store.snapshot import Snapshot
 
 OBJECTS = pa.schema(
@@ -93,7 +94,7 @@ class SegmentsView:
 
     def __init__(self, snapshot: Snapshot, store: str) -> None:
         self.version, self.high_us, self._store = snapshot.version, snapshot.high_us, store
-        self.entries = snapshot.entries("segment")
+        self.entries = snapshot.entries(FileKind.SEGMENT)
         count = len(self.entries)
         self.rows: I64 = np.fromiter((entry.rows for entry in self.entries), np.int64, count)
         self.low: I64 = np.fromiter((entry.low for entry in self.entries), np.int64, count)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,16 +17,17 @@ from sightline.index.objects.segment import Segment, merge_segments
 from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.target import Target
-from sightline.stages.flow.pane_files import PANES, merge_tables, open_tables, write_tables
+from sightline.stages.flow.pane_files import merge_tables, open_tables, write_tables
 from sightline.stages.flow.segments import write_segment
 from sightline.stages.flow.top_terms import needed_slots
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.marks import passed_us
-from sightline.stages.results.tables import KINDS
 from sightline.stages.routing.epoch_files import open_learnt, open_routing
 from sightline.store.array_file import write_array_file
+from sightline.store.entries import MergeCommit
 from sightline.store.files import FileEntry, new_name
 from sightline.store.keyed_file import KeyedFile, merge_keyed, write_keyed
+from sightline.store.kinds import RESULT_KINDS, FileKind
 from sightline.store.merge_policy import pick_merge
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
@@ -56,44 +58,41 @@ class Compaction:
 
     def _groups(self, min_files: int) -> list[list[FileEntry]]:
         snapshot = self._store.commits.snapshot()
-        entries = {kind: snapshot.entries(kind) for kind in (*KINDS, "segment")}
+        entries = {kind: snapshot.entries(kind) for kind in (*RESULT_KINDS, FileKind.SEGMENT)}
         groups = []
-        past = _closed(entries[PANES], snapshot)
-        if past and len(entries[PANES]) >= min_files:
+        past = _closed(entries[FileKind.PANES], snapshot)
+        if past and len(entries[FileKind.PANES]) >= min_files:
             groups.append(past)
-            entries[PANES] = [entry for entry in entries[PANES] if entry not in past]
+            entries[FileKind.PANES] = [entry for entry in entries[FileKind.PANES] if entry not in past]
         sizes = Counter((entry.kind, entry.stack) for group in entries.values() for entry in group)
         for kind, group in entries.items():
             high = [entry for entry in group if sizes[kind, entry.stack] >= min_files]
-            groups += pick_merge(high, 1, SEGMENT_MAX_ROWS if kind == "segment" else RESULT_MAX_ROWS)
+            groups += pick_merge(high, 1, SEGMENT_MAX_ROWS if kind == FileKind.SEGMENT else RESULT_MAX_ROWS)
         return groups + self._learnt(snapshot, min_files)
 
     def _learnt(self, snapshot: Snapshot, min_files: int) -> list[list[FileEntry]]:
         """What routers have learnt: of the present epoch it becomes one file, that of others is done with."""
-        learnt = snapshot.entries("learnt")
-        present = [entry for entry in learnt if entry.stack == snapshot.epochs[-1]["file"]]
-        past = [entry for entry in learnt if entry.stack != snapshot.epochs[-1]["file"]]
+        learnt = snapshot.entries(FileKind.LEARNT)
+        present = [entry for entry in learnt if entry.stack == snapshot.epochs[-1].file]
+        past = [entry for entry in learnt if entry.stack != snapshot.epochs[-1].file]
         return [group for group, least in ((present, min_files), (past, 1)) if len(group) >= least]
 
     def _commit(self, merged: FileEntry | None, group: list[FileEntry]) -> None:
         with self._commit_lock:
-            entry = {
-                "op": "merge",
-                "add": [] if merged is None else [merged.to_dict()],
-                "remove": [part.name for part in group],
-            }
+            added = () if merged is None else (merged,)
+            entry = MergeCommit(add=added, remove=tuple(part.name for part in group))
             self._store.commits.append(entry, self._store.commits.refresh().version)
 
     def _merge(self, group: list[FileEntry]) -> FileEntry | None:
-        if group[0].kind == "segment":
+        if group[0].kind == FileKind.SEGMENT:
             return self._merge_segments(group)
-        if group[0].kind == PANES:
+        if group[0].kind == FileKind.PANES:
             return self._merge_panes(group)
-        if group[0].kind == "learnt":
+        if group[0].kind == FileKind.LEARNT:
             return self._merge_learnt(group)
         files = [KeyedFile.open(self._store.data_path(entry.name), entry.version) for entry in group]
         kind = group[0].kind
-        table = merge_keyed(files, "latest" if kind == "nearest" else "concat")
+        table = merge_keyed(files, "latest" if kind == FileKind.NEAREST else "concat")
         name = new_name(kind)
         written = write_keyed(
             self._store.data_path(name),
@@ -111,18 +110,18 @@ class Compaction:
         merged = write_segment(
             Target(self._store.path, self._store.durable), data, group[0].stack, int(group[0].meta["worker"])
         )
-        return FileEntry.from_dict({**merged.to_dict(), "version": group[-1].version})
+        return replace(merged, version=group[-1].version)
 
     def _merge_learnt(self, group: list[FileEntry]) -> FileEntry | None:
-        epoch = self._store.commits.snapshot().epochs[-1]["file"]
+        epoch = self._store.commits.snapshot().epochs[-1].file
         if group[0].stack != epoch:
             return None
         routing = FILES.get(str(self._store.path), epoch, "routing", open_routing)
         parts = [FILES.get(str(self._store.path), entry.name, "learnt", open_learnt) for entry in group]
-        name = new_name("learnt")
+        name = new_name(FileKind.LEARNT)
         path = self._store.data_path(name)
         size = write_array_file(path, routing.merged(parts), {}, durable=self._store.durable)
-        return FileEntry("learnt", name, len(group), size, epoch, version=group[-1].version)
+        return FileEntry(FileKind.LEARNT, name, len(group), size, epoch, version=group[-1].version)
 
     def _merge_panes(self, group: list[FileEntry]) -> FileEntry | None:
         """Equal (table, pane, term) summed; panes without an open window, and of dropped ones, left out."""
@@ -132,7 +131,7 @@ class Compaction:
         self._book.refresh()
         # A batch that has begun runs again under its plan, with what stood then.
         stood = [self._book.live(plan.control) for plan in self._store.plans.open_plans()]
-        files = [FILES.get(str(self._store.path), entry.name, PANES, open_tables) for entry in group]
+        files = [FILES.get(str(self._store.path), entry.name, "panes", open_tables) for entry in group]
         tables = merge_tables(files, np.unique(np.concatenate([self._book.live(), *stood])))
         if tables.counts.rows == 0:
             return None
