@@ -9,9 +9,11 @@ import pytest
 import sightline as sl
 from sightline.stages.registered.summary import awaited, merged, summarise
 from sightline.text.tokeniser import tokenise
-from tests.partition.test_partitioners import CONFIG, block_of
+from tests.partition.tilings import GLOBE, block_of, config_of
 from tests.stages.test_fitting import rows
 from tests.stages.worlds import Deployment
+
+CONFIG = config_of(GLOBE)
 
 
 class TwoWorkers:
