@@ -9,15 +9,20 @@ Every kernel, in a ``_kernels.py`` or ``*_kernels.py``, is decorated with :func:
 The cache directory is one per installed code: Numba keys its files by path and time of the one source file a function
 is in, and misses edits in kernels it calls from other files. So a directory that was filled once (`stages.warm`) holds
 everything its code needs, and a changed or moved package gets another.
+
+Processes may share it: one at a time adds to it (`alone`). Numba alone lets two that compile one kernel for different
+types give both results the same file name; whoever then loads one by the index of the other crashes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,6 +66,15 @@ def warmed_mark(names: Iterable[str]) -> Path:
     return cache_directory() / "-".join(["warmed", *names])
 
 
+@contextlib.contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Wait until no other process holds this file; the system frees the lock of one that dies."""
+    with lock.open("w") as file:
+        with contextlib.suppress(OSError):  # a file system without locks: a race is better than no start
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory()))
 reload_config()  # type: ignore[no-untyped-call]
 
@@ -68,7 +82,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _KernelCache(FunctionCache):
-    """Numba's cache on disk, for processes that only load.
+    """Numba's cache on disk, for processes that load much and save one at a time.
 
     Numba prepares its compiler before it looks into the cache: it imports and registers all it knows of Python and
     NumPy, and SciPy where it is installed, which takes longer than loading every kernel a worker needs. Machine code
@@ -79,6 +93,11 @@ class _KernelCache(FunctionCache):
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._impl.locator.ensure_cache_path()
+        with alone(Path(self.cache_path) / "saving.lock"):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: F) -> F:

@@ -7,9 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from numba.core import config
+from numba.core.caching import FunctionCache
 
 from sightline import jit
 
@@ -38,6 +42,24 @@ def test_processes_race_for_an_empty_cache(tmp_path: Path) -> None:
     answers = {json.dumps((one["offsets"], one["terms"])) for one in (*said, after)}
     assert len(answers) == 1
     assert after["offsets"] == [0, 3, 6, 6]
+
+
+def test_one_at_a_time_adds_to_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba reads its index, picks a free file name, writes both: two at once would pick the same."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    inside: list[int] = []
+
+    def save(*_: object) -> None:
+        inside.append(+1)
+        time.sleep(0.05)
+        assert inside[-1] == +1
+        inside.append(-1)
+
+    monkeypatch.setattr(FunctionCache, "save_overload", save)
+    caches = [jit._KernelCache(test_one_at_a_time_adds_to_the_cache) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda cache: cache.save_overload(None, None), caches))
+    assert inside == [+1, -1] * 3
 
 
 def test_a_kernel_that_others_call_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

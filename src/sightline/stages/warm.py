@@ -1,21 +1,19 @@
 """Compile every kernel once, in this process, before worker processes need them.
 
-Numba's on-disk cache has crashed processes that raced for it; so one process of a machine fills it, the others wait for
-it, and then only read. The smallest pipeline is run on a store of its own, over mapped files and unpacked packets, so
-that the compiled signatures are those of the real run.
+One process of a machine fills the cache on disk, the others wait for it, and then only read: compiling the same kernels
+side by side takes longer. The smallest pipeline is run on a store of its own, over mapped files and unpacked packets,
+so that the compiled signatures are those of the real run.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from sightline.jit import warmed_mark
+from sightline.jit import alone, warmed_mark
 from sightline.model.config import Indexes, StoreConfig
 from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQuery
 from sightline.model.regions import Box, Circle, Polygon
@@ -42,21 +40,12 @@ def warm(names: Sequence[str] = ()) -> bool:
     if done.exists():
         return False
     done.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(done.parent):
+    with alone(done.parent / LOCK):
         if done.exists():
             return False
         _use_every_kernel(*names)
         done.touch()
     return True
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process fills this cache; the system frees the lock of one that dies."""
-    with (folder / LOCK).open("w") as file:
-        with contextlib.suppress(OSError):  # a file system without locks: a race is better than no start
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _use_every_kernel(partitioner: str, *indexes: str) -> None:
