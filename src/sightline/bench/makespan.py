@@ -24,7 +24,7 @@ from sightline.flat.ipc import whole
 from sightline.model.config import StoreConfig
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.parcel import RECEIPT, Parcel
+from sightline.stages.exchange.parcel import Parcel, ParcelKind
 from sightline.stages.flow.merge import merge
 from sightline.stages.flow.route import route
 from sightline.stages.flow.work import work
@@ -93,7 +93,7 @@ def _executed(partitions: list[list[pa.RecordBatch]], job: Job, times: list[floa
         for parcel in done:
             worked[parcel.worker].append(parcel)
     if not job.merge_parts:
-        return [bytes(whole(parcel.blob)) for parcel in worked[0] if parcel.kind == RECEIPT]
+        return [bytes(whole(parcel.blob)) for parcel in worked[0] if parcel.kind == ParcelKind.RECEIPT]
     return [bytes(whole(receipt.blob)) for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]
 
 

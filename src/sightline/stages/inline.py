@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sightline.flat.ipc import whole
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.parcel import RECEIPT, Parcel
+from sightline.stages.exchange.parcel import Parcel, ParcelKind
 from sightline.stages.flow.merge import merge
 from sightline.stages.flow.route import route
 from sightline.stages.flow.work import work
@@ -25,5 +25,5 @@ def execute_inline(partitions: Sequence[Sequence[pa.RecordBatch]], job: Job) -> 
         for parcel in work(parcels, worker, job):
             worked[parcel.worker].append(parcel)
     if not job.merge_parts:
-        return [bytes(whole(parcel.blob)) for parcel in worked[0] if parcel.kind == RECEIPT]
+        return [bytes(whole(parcel.blob)) for parcel in worked[0] if parcel.kind == ParcelKind.RECEIPT]
     return [bytes(whole(receipt.blob)) for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]
