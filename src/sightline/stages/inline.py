@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 
@@ -13,9 +13,14 @@ from sightline.stages.flow.merge import merge
 from sightline.stages.flow.route import route
 from sightline.stages.flow.work import work
 
+Work = Callable[[Iterable[Parcel], int, Job], Iterable[Parcel]]
 
-def execute_inline(partitions: Sequence[Sequence[pa.RecordBatch]], job: Job) -> list[bytes]:
-    """Run a job over source partitions, each a sequence of Arrow batches; returns the receipts."""
+
+def execute_inline(partitions: Sequence[Sequence[pa.RecordBatch]], job: Job, work: Work = work) -> list[bytes]:
+    """Run a job over source partitions, each a sequence of Arrow batches; returns the receipts.
+
+    ``work`` stands for the work stage: who measures it passes his own.
+    """
     routed: list[list[Parcel]] = [[] for _ in range(job.workers)]
     for number, batches in enumerate(partitions):
         for parcel in route(batches, number, job):
