@@ -14,7 +14,7 @@ from tests.stages.worlds import new_folder
 import sightline as sl
 from sightline.spark import handover
 from sightline.spark.handover import Handover
-from sightline.stages.exchange.parcel import OBJECTS, RECEIPT, Parcel
+from sightline.stages.exchange.parcel import Parcel, ParcelKind
 
 
 def files(way: Handover) -> list[Path]:
@@ -28,7 +28,11 @@ def values(parcels: list[Parcel]) -> list[tuple[int, int, bytes]]:
 
 def test_large_parcels_become_files_and_come_back(tmp_path: Path) -> None:
     way = Handover(str(tmp_path / "handed"), least_bytes=99)
-    sent = [Parcel(1, OBJECTS, pa.py_buffer(b"x" * 100)), Parcel(0, RECEIPT, b"small"), Parcel(0, OBJECTS, b"y" * 99)]
+    sent = [
+        Parcel(1, ParcelKind.OBJECTS, pa.py_buffer(b"x" * 100)),
+        Parcel(0, ParcelKind.RECEIPT, b"small"),
+        Parcel(0, ParcelKind.OBJECTS, b"y" * 99),
+    ]
     moved = list(way.named(sent))
     assert [len(parcel.blob) < 60 for parcel in moved] == [True] * 3
     assert [path.stat().st_size for path in files(way)] in ([99, 100], [100, 99])
@@ -40,7 +44,7 @@ def test_large_parcels_become_files_and_come_back(tmp_path: Path) -> None:
 
 def test_on_several_machines_there_are_no_files() -> None:
     way = Handover(None)
-    sent = [Parcel(1, OBJECTS, b"x" * (2 * handover.LEAST_BYTES))]
+    sent = [Parcel(1, ParcelKind.OBJECTS, b"x" * (2 * handover.LEAST_BYTES))]
     assert list(way.opened(way.named(sent))) == sent
     way.clear()
 

@@ -13,6 +13,7 @@ import pytest
 import sightline as sl
 from sightline.stages.exchange import token
 from sightline.stages.exchange.job import Job
+from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.inline import execute_inline
 from sightline.stages.upkeep import maintain
 from tests.stages.worlds import Deployment, table_of
@@ -67,7 +68,8 @@ def test_a_receipt_of_another_pipeline_is_refused(deployment: Deployment) -> Non
 def test_files_that_the_driver_does_not_find_are_not_committed(deployment: Deployment) -> None:
     def lost(job: Job, parts) -> list[bytes]:
         receipts = execute_inline(parts, job)
-        (deployment.folder / "data" / json.loads(receipts[0])["files"][0]["name"]).unlink()
+        named = [file.name for receipt in receipts for file in Receipt.from_bytes(receipt).files]
+        (deployment.folder / "data" / named[0]).unlink()
         return receipts
 
     before = deployment.store.commits.refresh()

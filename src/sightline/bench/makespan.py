@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,14 +21,12 @@ import pyarrow as pa
 
 from sightline.bench.six_types import SixTypes
 from sightline.bench.workload import HASH_SEED, STEP_US, table_of
-from sightline.flat.ipc import whole
 from sightline.model.config import StoreConfig
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.parcel import RECEIPT, Parcel
-from sightline.stages.flow.merge import merge
-from sightline.stages.flow.route import route
+from sightline.stages.exchange.parcel import Parcel
 from sightline.stages.flow.work import work
+from sightline.stages.inline import execute_inline
 from sightline.stages.registered.registry import Registry
 from sightline.stages.routing.fitting import history_arrays
 from sightline.store.store import Store
@@ -73,28 +72,17 @@ def _run(batches: Batches, number: int, rows: pa.Table) -> tuple[list[float], di
     """One micro-batch to its commit: seconds of every worker, and what was counted."""
     times: list[float] = []
     parts = [rows.to_batches(ARROW_ROWS)]
-    report = batches.process("bench", number, rows.schema, lambda job: _executed(parts, job, times))
-    if report is None:
-        raise AssertionError(f"batch {number} was committed before")
-    return times, report.counters
 
-
-def _executed(partitions: list[list[pa.RecordBatch]], job: Job, times: list[float]) -> list[bytes]:
-    """What `execute_inline` does, with a clock around each worker."""
-    routed: list[list[Parcel]] = [[] for _ in range(job.workers)]
-    for number, batches in enumerate(partitions):
-        for parcel in route(batches, number, job):
-            routed[parcel.worker].append(parcel)
-    worked: list[list[Parcel]] = [[] for _ in range(max(job.merge_parts, 1))]
-    for worker, parcels in enumerate(routed):
+    def timed(parcels: Iterable[Parcel], worker: int, job: Job) -> list[Parcel]:
         began = time.perf_counter()
         done = list(work(parcels, worker, job))
         times.append(time.perf_counter() - began)
-        for parcel in done:
-            worked[parcel.worker].append(parcel)
-    if not job.merge_parts:
-        return [bytes(whole(parcel.blob)) for parcel in worked[0] if parcel.kind == RECEIPT]
-    return [bytes(whole(receipt.blob)) for part, parcels in enumerate(worked) for receipt in merge(parcels, part, job)]
+        return done
+
+    report = batches.process("bench", number, rows.schema, lambda job: execute_inline(parts, job, timed))
+    if report is None:
+        raise AssertionError(f"batch {number} was committed before")
+    return times, report.counters
 
 
 def _later(rows: pa.Table, by_us: int) -> pa.Table:

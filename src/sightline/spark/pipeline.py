@@ -21,7 +21,7 @@ from sightline.flat.ipc import whole
 from sightline.spark.handover import Handover
 from sightline.spark.warming import warm_process
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.parcel import RECEIPT, Parcel
+from sightline.stages.exchange.parcel import Parcel, ParcelKind
 from sightline.stages.flow.merge import merge
 from sightline.stages.flow.route import route
 from sightline.stages.flow.work import work
@@ -42,7 +42,7 @@ def execute(objects: DataFrame, job: Job) -> list[bytes]:
     if job.merge_parts:
         worked = worked.repartitionById(job.merge_parts, "worker").mapInArrow(_merge_stage(text, way), PARCEL)
     try:
-        return [bytes(row.blob) for row in worked.collect() if row.kind == RECEIPT]
+        return [bytes(row.blob) for row in worked.collect() if row.kind == ParcelKind.RECEIPT]
     finally:
         way.clear()
 

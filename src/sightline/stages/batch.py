@@ -177,7 +177,7 @@ class Batches:
                 for counter, by in receipt.counters.items():
                     counters[counter] = counters.get(counter, 0) + by
             public = dict(counters)
-            leaves = tally(text for receipt in receipts for text in receipt.leaves)
+            leaves = tally(receipt.leaves for receipt in receipts)
             counters |= {f"leaf:{layout}:{leaf}": int(leaves[leaf]) for leaf in np.flatnonzero(leaves)}
             highs = [mark for mark in [snapshot.high_us, *(r.high_us for r in receipts)] if mark is not None]
             lows = [r.low_us for r in receipts if r.low_us is not None]

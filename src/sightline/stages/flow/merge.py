@@ -16,7 +16,7 @@ from sightline.flat.columns import column_of, table_of, values_of
 from sightline.flat.ipc import whole
 from sightline.index.standing.panes import PaneCounts
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.parcel import LATE, MARK, MATCHES, NEAREST, PANES, RECEIPT, Parcel, from_ipc
+from sightline.stages.exchange.parcel import Parcel, ParcelKind, from_ipc
 from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
@@ -32,31 +32,31 @@ from sightline.store.kinds import FileKind
 def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     """Everything of one merge partition in one micro-batch; yields receipts."""
     target, token = job.target(), seen_token(job)
-    tables: dict[int, list[pa.Table]] = {MATCHES: [], NEAREST: [], LATE: []}
+    tables: dict[int, list[pa.Table]] = {ParcelKind.MATCHES: [], ParcelKind.NEAREST: [], ParcelKind.LATE: []}
     counts: list[PaneCounts] = []
     high = job.high_us
     for parcel in parcels:
         if parcel.worker != part:
             raise AssertionError(f"a parcel for part {parcel.worker} reached part {part}")
-        if parcel.kind == RECEIPT:
+        if parcel.kind == ParcelKind.RECEIPT:
             yield parcel._replace(worker=0)
-        elif parcel.kind == MARK:
-            _, newest = json.loads(bytes(whole(parcel.blob)))
+        elif parcel.kind == ParcelKind.MARK:
+            newest = json.loads(bytes(whole(parcel.blob)))
             high = newest if high is None else max(high, newest)
-        elif parcel.kind == PANES:
+        elif parcel.kind == ParcelKind.PANES:
             counts.append(unpack_counts(parcel.blob))
         else:
             tables[parcel.kind].append(from_ipc(parcel.blob))
     receipt = Receipt(token)
-    if tables[MATCHES]:
-        _matches(target, pa.concat_tables(tables[MATCHES]), receipt)
-    if tables[LATE]:
-        receipt.count("late", distinct_pairs(pa.concat_tables(tables[LATE])))
-    if tables[NEAREST]:
-        _nearest(target, pa.concat_tables(tables[NEAREST]), job, receipt)
+    if tables[ParcelKind.MATCHES]:
+        _matches(target, pa.concat_tables(tables[ParcelKind.MATCHES]), receipt)
+    if tables[ParcelKind.LATE]:
+        receipt.count("late", distinct_pairs(pa.concat_tables(tables[ParcelKind.LATE])))
+    if tables[ParcelKind.NEAREST]:
+        _nearest(target, pa.concat_tables(tables[ParcelKind.NEAREST]), job, receipt)
     if high is not None:
         _top_terms(target, counts, job, part, high - job.lateness_us, receipt)
-    yield Parcel(0, RECEIPT, receipt.to_bytes())
+    yield receipt.parcel()
 
 
 def _matches(target: Target, pairs: pa.Table, receipt: Receipt) -> None:

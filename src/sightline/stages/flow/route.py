@@ -1,12 +1,12 @@
 """Route: rows of a source partition -> packets for the workers.
 
 Per Arrow batch: sort out bad rows, tokenise and hash the text, look the objects up in the epoch's routing, pack the
-rows of each worker into one binary value. On the way objects are counted for the statistics, and sampled if need be.
+rows of each worker into one binary value. On the way objects are counted for the statistics, and sampled if need be:
+the router's receipt says so, and names a file of what it has learnt.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,37 +21,20 @@ from sightline.partition import ObjectRoutes
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.packet import Packet, pack
-from sightline.stages.exchange.parcel import LEARNT, LEAVES, OBJECTS, REJECTS, Parcel, pack_arrays, to_ipc
+from sightline.stages.exchange.parcel import Parcel, ParcelKind, to_ipc
 from sightline.stages.exchange.read import clean
+from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.tallies import grown, tally_text
 from sightline.stages.exchange.token import seen_token
 from sightline.stages.registered.standing import SUMMARY, WINDOWS
 from sightline.stages.registered.summary import Summary, awaited, open_summary
 from sightline.stages.routing.cells import CellCounts
-from sightline.stages.routing.epoch_files import open_learnt, open_routing
+from sightline.stages.routing.epoch_files import open_learnt, open_routing, write_learnt
 from sightline.stages.routing.sample import Sample
-from sightline.store.records import encode
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 
 ROW_BITS = 40  # rows of one source partition per micro-batch
-
-
-class Unsent:
-    """Objects that their owner does not get: how many, and their span of time, which the high mark needs."""
-
-    def __init__(self) -> None:
-        self._count, self._low, self._high = 0, 0, 0
-
-    def add(self, ts: npt.NDArray[np.int64]) -> None:
-        low, high = int(ts.min()), int(ts.max())
-        self._low = min(low, self._low) if self._count else low
-        self._high = max(high, self._high) if self._count else high
-        self._count += len(ts)
-
-    def to_list(self) -> list[int]:
-        """Number, earliest and latest; empty without any."""
-        return [self._count, self._low, self._high] if self._count else []
 
 
 def _needed(
@@ -73,13 +56,12 @@ def _needed(
 
 def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterator[Parcel]:
     """All packets of one source partition."""
-    seen_token(job)
+    receipt = Receipt(seen_token(job))
     config = job.store_config()
     routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
     router = routing.router([FILES.get(job.store, name, "learnt", open_learnt) for name in job.learnt])
-    seen, routing_s = 0, 0.0
+    seen = 0
     leaves = np.zeros(0, np.int64)
-    nobody = Unsent()
     cells = CellCounts(config.space)
     sample = Sample() if job.sample else None
     summarised = job.compiled.get(SUMMARY, [[]])[0]
@@ -87,7 +69,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
     for batch in batches:
         cleaned = clean(batch, config.space, job.reject_after_us)
         if cleaned.rejects.num_rows:
-            yield Parcel(partition % job.workers, REJECTS, to_ipc(cleaned.rejects))
+            yield Parcel(partition % job.workers, ParcelKind.REJECTS, to_ipc(cleaned.rejects))
         n = cleaned.objects.num_rows
         if n == 0:
             continue
@@ -95,7 +77,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         objects = ObjectColumns(cleaned.lon, cleaned.lat, cleaned.ts, terms)
         began = time.perf_counter()
         routes = router.route_objects(objects)
-        routing_s += time.perf_counter() - began
+        receipt.routing_s += time.perf_counter() - began
         cells.add(objects.lon, objects.lat)
         if sample is not None:
             sample.add(objects)
@@ -106,9 +88,8 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         leaves[: len(met)] += met
         began = time.perf_counter()
         routes, unsent = _needed(routes, terms, summaries, job)
-        routing_s += time.perf_counter() - began
-        if len(unsent):
-            nobody.add(cleaned.ts[unsent])
+        receipt.routing_s += time.perf_counter() - began
+        receipt.saw(cleaned.ts[unsent])
         whole = Packet(cleaned.objects, terms, np.ones(n, np.bool_), identity)
         # Along the curve, neighbours meet the same queries while these are in cache, and segments come sorted.
         place = curve_keys(cleaned.lon, cleaned.lat, config.space.bounds)
@@ -121,17 +102,11 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
             packet = whole.take(rows)
             own = routes.owner[rows] == worker
             for blob in pack(replace(packet, own=own)):
-                yield Parcel(worker, OBJECTS, blob)
+                yield Parcel(worker, ParcelKind.OBJECTS, blob)
     if seen:
-        files = [] if sample is None else [encode(sample.write(job.target()))]
-        said = {
-            "leaves": tally_text(leaves),
-            "unsent": nobody.to_list(),
-            "cells": cells.to_text(),
-            "files": files,
-            "routing_s": routing_s,
-        }
-        yield Parcel(partition % job.workers, LEAVES, json.dumps(said).encode())
-    learnt = router.learnt()
-    if learnt:
-        yield Parcel(partition % job.workers, LEARNT, pack_arrays(learnt))
+        receipt.leaves, receipt.cells = tally_text(leaves), cells.to_text()
+        if sample is not None:
+            receipt.files.append(sample.write(job.target()))
+        if learnt := router.learnt():
+            receipt.files.append(write_learnt(job.target(), job.epoch_file, [learnt]))
+        yield receipt.parcel(partition % job.workers)

@@ -9,33 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.columns import column_of, values_of
-from sightline.flat.ipc import whole
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.packet import Packet, unpack
-from sightline.stages.exchange.parcel import (
-    LATE,
-    LEARNT,
-    LEAVES,
-    MARK,
-    MATCHES,
-    NEAREST,
-    OBJECTS,
-    PANES,
-    RECEIPT,
-    REJECTS,
-    Parcel,
-    from_ipc,
-    to_ipc,
-    unpack_arrays,
-)
+from sightline.stages.exchange.parcel import Parcel, ParcelKind, from_ipc, to_ipc
 from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
@@ -47,11 +28,7 @@ from sightline.stages.flow.segments import write_segments
 from sightline.stages.flow.top_terms import pane_counts
 from sightline.stages.registered.standing import Lifetimes, open_dropped
 from sightline.stages.results.tables import write_table
-from sightline.stages.routing.epoch_files import open_routing
-from sightline.store.array_file import write_array_file
-from sightline.store.files import FileEntry, new_name
 from sightline.store.kinds import FileKind
-from sightline.store.records import decode
 
 
 def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
@@ -60,74 +37,50 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
     receipt = Receipt(seen_token(job))
     packets: list[Packet] = []
     rejects: list[pa.Table] = []
-    learnt: list[dict[str, npt.NDArray[Any]]] = []
     for parcel in parcels:
         if parcel.worker != worker:
             raise AssertionError(f"a parcel for worker {parcel.worker} reached worker {worker}")
-        if parcel.kind == OBJECTS:
+        if parcel.kind == ParcelKind.RECEIPT:
+            yield parcel._replace(worker=0)
+        elif parcel.kind == ParcelKind.OBJECTS:
             packets.append(unpack(parcel.blob))
-        elif parcel.kind == REJECTS:
+        elif parcel.kind == ParcelKind.REJECTS:
             rejects.append(from_ipc(parcel.blob))
-        elif parcel.kind == LEARNT:
-            learnt.append(unpack_arrays(parcel.blob))
-        elif parcel.kind == LEAVES:
-            said = json.loads(bytes(whole(parcel.blob)))
-            receipt.leaves.append(said["leaves"])
-            receipt.cells.append(said["cells"])
-            receipt.files += [decode(FileEntry, item) for item in said["files"]]
-            receipt.routing_s += said["routing_s"]
-            if said["unsent"]:
-                receipt.saw(*said["unsent"])
-    if learnt:
-        receipt.files.append(_write_learnt(target, learnt, job))
     if rejects:
         _write_rejects(target, pa.concat_tables(rejects), receipt)
     if packets:
         yield from _objects(Packet.joined(packets, job.segment_rows), worker, job, target, receipt)
-    yield Parcel(0, RECEIPT, receipt.to_bytes())
+    yield receipt.parcel()
 
 
 def _objects(packets: list[Packet], worker: int, job: Job, target: Target, receipt: Receipt) -> Iterator[Parcel]:
     owned = [packet if packet.own.all() else packet.take(np.flatnonzero(packet.own)) for packet in packets]
     owned = [packet for packet in owned if packet.columns.num_rows]
-    _measure(owned, receipt)
+    for packet in owned:
+        receipt.saw(packet.objects().ts)
     lifetimes = Lifetimes(job, open_dropped(job))
     late = LatePairs(job, receipt.count)
 
     matches = range_matches(packets, worker, job, lifetimes, receipt.count, late)
     if matches is not None:
         if job.merge_matches:
-            yield from _by_number(MATCHES, matches.with_rows(), job.merge_parts)
+            yield from _by_number(ParcelKind.MATCHES, matches.with_rows(), job.merge_parts)
         else:
             receipt.files.append(write_table(target, FileKind.MATCHES, matches.num, matches.columns(), matches.objects))
             receipt.count("matches", len(matches.num))
     candidates = nearest_candidates(packets, worker, job, lifetimes, receipt.count, late)
     if candidates is not None:
-        yield from _by_number(NEAREST, candidates, job.merge_parts)
+        yield from _by_number(ParcelKind.NEAREST, candidates, job.merge_parts)
     too_late = late.table()
     if too_late is not None:
-        yield from _by_number(LATE, too_late, job.merge_parts)
+        yield from _by_number(ParcelKind.LATE, too_late, job.merge_parts)
     for part, counts in pane_counts(owned, job, lifetimes, receipt.count):
-        yield Parcel(part, PANES, pack_counts(counts))
+        yield Parcel(part, ParcelKind.PANES, pack_counts(counts))
     if owned and job.merge_parts:
-        mark = json.dumps([receipt.low_us, receipt.high_us]).encode()
-        yield from (Parcel(part, MARK, mark) for part in range(job.merge_parts))
+        mark = json.dumps(receipt.high_us).encode()
+        yield from (Parcel(part, ParcelKind.MARK, mark) for part in range(job.merge_parts))
     if owned and job.keep_objects:
         receipt.files.extend(write_segments(target, owned, worker, job, job.store_config()))
-
-
-def _write_learnt(target: Target, parts: list[dict[str, npt.NDArray[Any]]], job: Job) -> FileEntry:
-    """What the routers of this batch have learnt, as one file; the next batch's routers start from it."""
-    routing = FILES.get(job.store, job.epoch_file, "routing", open_routing)
-    name = new_name(FileKind.LEARNT)
-    size = write_array_file(target.path(name), routing.merged(parts), {}, durable=target.durable)
-    return FileEntry(FileKind.LEARNT, name, len(parts), size, job.epoch_file)
-
-
-def _measure(owned: list[Packet], receipt: Receipt) -> None:
-    for packet in owned:
-        ts = packet.objects().ts
-        receipt.saw(len(ts), int(ts.min()), int(ts.max()))
 
 
 def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:
@@ -137,7 +90,7 @@ def _write_rejects(target: Target, rejects: pa.Table, receipt: Receipt) -> None:
         receipt.count(f"rejects: {reason}", 1)
 
 
-def _by_number(kind: int, table: pa.Table, parts: int) -> Iterator[Parcel]:
+def _by_number(kind: ParcelKind, table: pa.Table, parts: int) -> Iterator[Parcel]:
     """Cut a table by the merge partition of its subscription number."""
     part = values_of(table["num"]) % parts
     for destination in range(parts):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -53,18 +53,14 @@ class CurrentStatistics:
         self._changed = False
         self._saved_at = clock()
 
-    def include(self, before: Snapshot, receipts: Iterable[Receipt], control: int) -> None:
+    def include(self, before: Snapshot, receipts: Sequence[Receipt], control: int) -> None:
         """Count a batch that was just committed onto ``before``, and the searches up to a control position."""
         with self._commit_lock:
             self._continue(before)
             cells = CellCounts(self._store.config.space)
-            lows: list[int] = []
-            highs: list[int] = []
-            for receipt in receipts:
-                cells.add_text(receipt.cells)
-                if receipt.low_us is not None and receipt.high_us is not None:
-                    lows.append(receipt.low_us)
-                    highs.append(receipt.high_us)
+            cells.add_text(receipt.cells for receipt in receipts)
+            lows = [receipt.low_us for receipt in receipts if receipt.low_us is not None]
+            highs = [receipt.high_us for receipt in receipts if receipt.high_us is not None]
             if highs:
                 since = min(lows) if before.high_us is None else before.high_us
                 self._include(cells, max(0, max(highs) - since))

@@ -23,7 +23,7 @@ from sightline.model.regions import Box, Circle
 from sightline.model.space import Space
 from sightline.stages.search.answer_rows import FoundRows
 from sightline.stages.search.asked import Asked
-from sightline.stages.search.explain import Explain, Reading
+from sightline.stages.search.progress import Progress, SegmentRead
 from sightline.stages.search.search_terms import COUNTS, NamedTerms, SegmentTerms, top_terms
 from sightline.stages.search.search_view import FARTHER, OLDER, SEARCHED, TERMS, OpenSegment
 
@@ -34,7 +34,7 @@ MANY_ROWS = 4096  # rows of one segment worth testing against a region in its ow
 class Kind(Protocol):
     """How queries of one kind are answered."""
 
-    def order(self, explain: Explain) -> I64:
+    def order(self, progress: Progress) -> I64:
         """Segments to visit, the most promising first."""
         ...
 
@@ -42,11 +42,11 @@ class Kind(Protocol):
         """SEARCHED while a segment may change the answer, else why it cannot."""
         ...
 
-    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> Reading:
+    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
         """Ask one segment; ``found`` may be corrected by the merge."""
         ...
 
-    def merge(self, explain: Explain) -> pa.Table:
+    def merge(self, progress: Progress) -> pa.Table:
         """The answer, once all segments were visited or left out."""
         ...
 
@@ -54,42 +54,42 @@ class Kind(Protocol):
 class Answer:
     """One query on its way through the segments of a view."""
 
-    def __init__(self, asked: Asked, explain: Explain, config: StoreConfig) -> None:
-        self.asked, self.explain = asked, explain
-        self.kind = _kind(asked, explain, config)
+    def __init__(self, asked: Asked, progress: Progress, config: StoreConfig) -> None:
+        self.asked, self.progress = asked, progress
+        self.kind = _kind(asked, progress, config)
 
     def visit(self, segment: int) -> None:
         """Ask one segment unless it cannot add anything."""
-        explain, began = self.explain, time.perf_counter()
+        progress, began = self.progress, time.perf_counter()
         settled = self.kind.settled(segment)
         if settled != SEARCHED:
-            explain.fate[segment] = settled
+            progress.fate[segment] = settled
             return
-        opened = explain.view.open(segment)
+        opened = progress.view.open(segment)
         conjuncts: list[Conjunct] = []
         if self.asked.words is not None:
             conjuncts, absent = self.asked.words.conjuncts(opened.segment.dictionary)
             if not conjuncts:
-                explain.fate[segment], explain.absent[segment] = TERMS, absent
+                progress.fate[segment], progress.absent[segment] = TERMS, absent
                 return
-        reading = self.kind.visit(segment, opened, conjuncts)
-        reading.us = (time.perf_counter() - began) * 1e6
-        explain.readings[segment] = reading
+        read = self.kind.visit(segment, opened, conjuncts)
+        read.us = (time.perf_counter() - began) * 1e6
+        progress.read[segment] = read
 
 
 class RangeRows:
     """Objects of a region, newest first; with a limit, segments older than the newest so many are left out."""
 
-    def __init__(self, query: RangeQuery, asked: Asked, explain: Explain, space: Space) -> None:
+    def __init__(self, query: RangeQuery, asked: Asked, progress: Progress, space: Space) -> None:
         assert asked.boxes is not None
-        self._query, self._boxes, self._view, self._space = query, asked.boxes, explain.view, space
-        self._span = explain.span
+        self._query, self._boxes, self._view, self._space = query, asked.boxes, progress.view, space
+        self._span = progress.span
         self._parts: dict[int, tuple[OpenSegment, I64, bool]] = {}  # the bool: tested against the region itself
         self._lock = threading.Lock()
         self._newest: I64 = np.empty(0, np.int64)  # the limit newest instants so far, the oldest of them first
 
-    def order(self, explain: Explain) -> I64:
-        open_ = np.flatnonzero(explain.fate == SEARCHED)
+    def order(self, progress: Progress) -> I64:
+        open_ = np.flatnonzero(progress.fate == SEARCHED)
         if self._query.limit is None or len(open_) < 2:
             return open_
         return open_[np.argsort(self._view.high[open_])[::-1]]
@@ -99,7 +99,7 @@ class RangeRows:
         newest = self._newest
         return OLDER if len(newest) == self._query.limit and self._view.high[segment] < newest[0] else SEARCHED
 
-    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> Reading:
+    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
         rows, looked = opened.ask(lambda reader: reader.range(conjuncts, self._boxes, *self._span))
         limit, region = self._query.limit, self._query.region
         exact = isinstance(region, Box) or limit is not None or len(rows) > MANY_ROWS
@@ -115,12 +115,12 @@ class RangeRows:
                 both = np.concatenate((self._newest, ts))
                 self._newest = np.sort(both)[-limit:]
         self._parts[segment] = (opened, rows, exact)
-        return Reading(looked, found)
+        return SegmentRead(looked, found)
 
-    def merge(self, explain: Explain) -> pa.Table:
+    def merge(self, progress: Progress) -> pa.Table:
         numbers = sorted(number for number, (_, rows, _) in self._parts.items() if len(rows))
         if not numbers:
-            return explain.view.nothing
+            return progress.view.nothing
         parts = [self._parts[number] for number in numbers]
         found = FoundRows([opened for opened, _, _ in parts], [rows for _, rows, _ in parts])
         if not all(exact for _, _, exact in parts):  # small parts: the region is made ready once for all of them
@@ -129,25 +129,25 @@ class RangeRows:
             exact[at] = inside(self._query.region, self._space, found.numbers("lon")[at], found.numbers("lat")[at])
             found.keep(exact)
             for number, count in zip(numbers, found.counts, strict=True):
-                explain.readings[number].found = count
+                progress.read[number].found = count
         newest_first = ~found.numbers("ts")  # descending, and no instant overflows
-        return found.table(found.ordered([newest_first], self._query.limit), explain.view.columns)
+        return found.table(found.ordered([newest_first], self._query.limit), progress.view.columns)
 
 
 class NearestRows:
     """The k nearest objects; segments that lie beyond k found ones are left out."""
 
-    def __init__(self, query: NearestQuery, explain: Explain, space: Space) -> None:
-        self._query, self._view, self._space, self._span = query, explain.view, space, explain.span
+    def __init__(self, query: NearestQuery, progress: Progress, space: Space) -> None:
+        self._query, self._view, self._space, self._span = query, progress.view, space, progress.span
         self._parts: dict[int, tuple[OpenSegment, I64, I64]] = {}
         self._lock = threading.Lock()
         self._nearest: I64 = np.empty(0, np.int64)  # the k smallest distances so far, ascending
         self._radius: int | None = None  # for which `_meets` says what lies within it
-        self._meets = np.ones(len(explain.view), np.bool_)
+        self._meets = np.ones(len(progress.view), np.bool_)
 
-    def order(self, explain: Explain) -> I64:
+    def order(self, progress: Progress) -> I64:
         """By the distance of their boxes in degrees: only a guess, and enough to begin well."""
-        open_ = np.flatnonzero(explain.fate == SEARCHED)
+        open_ = np.flatnonzero(progress.fate == SEARCHED)
         if len(open_) < 2:
             return open_
         (lon, lat), (west, south, east, north) = self._query.at, self._view.bbox[open_].T
@@ -163,7 +163,7 @@ class NearestRows:
                 self._meets, self._radius = self._view.meets(pieces(circle, self._space)), radius
         return SEARCHED if self._meets[segment] else FARTHER
 
-    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> Reading:
+    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
         query = self._query
         (rows, distance), looked = opened.ask(
             lambda reader: reader.nearest(conjuncts, query.at, query.k, *self._span, self._space)
@@ -171,46 +171,46 @@ class NearestRows:
         with self._lock:
             self._nearest = np.sort(np.concatenate((self._nearest, distance)))[: query.k]
         self._parts[segment] = (opened, rows, distance)
-        return Reading(looked, len(rows))
+        return SegmentRead(looked, len(rows))
 
-    def merge(self, explain: Explain) -> pa.Table:
+    def merge(self, progress: Progress) -> pa.Table:
         parts = [self._parts[number] for number in sorted(self._parts) if len(self._parts[number][1])]
         if not parts:
-            return explain.view.nothing.append_column(DISTANCE, pa.array([], pa.float64()))
+            return progress.view.nothing.append_column(DISTANCE, pa.array([], pa.float64()))
         found = FoundRows([opened for opened, _, _ in parts], [rows for _, rows, _ in parts])
         distance = np.concatenate([some for _, _, some in parts])
         newest_first = ~found.numbers("ts")
         order = found.ordered([distance, newest_first], self._query.k)
-        return found.table(order, explain.view.columns).append_column(DISTANCE, pa.array(distance[order] / 1000))
+        return found.table(order, progress.view.columns).append_column(DISTANCE, pa.array(distance[order] / 1000))
 
 
 class TopTerms:
     """The k terms in most objects of a region."""
 
-    def __init__(self, query: TopTermsQuery, asked: Asked, explain: Explain, config: StoreConfig) -> None:
+    def __init__(self, query: TopTermsQuery, asked: Asked, progress: Progress, config: StoreConfig) -> None:
         assert asked.boxes is not None
-        self._query, self._boxes, self._config, self._span = query, asked.boxes, config, explain.span
-        self._alone = int(np.count_nonzero(explain.fate == SEARCHED)) == 1
+        self._query, self._boxes, self._config, self._span = query, asked.boxes, config, progress.span
+        self._alone = int(np.count_nonzero(progress.fate == SEARCHED)) == 1
         self._parts: dict[int, tuple[SegmentTerms, NamedTerms]] = {}
 
-    def order(self, explain: Explain) -> I64:
-        return np.flatnonzero(explain.fate == SEARCHED)
+    def order(self, progress: Progress) -> I64:
+        return np.flatnonzero(progress.fate == SEARCHED)
 
     def settled(self, segment: int) -> int:
         return SEARCHED
 
-    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> Reading:
+    def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
         part = SegmentTerms(opened, self._boxes, self._span, self._query.region, self._config, self._alone)
         named = part.top(self._query.k)
         self._parts[segment] = (part, named)
-        return Reading(part.looked, len(named.counts))
+        return SegmentRead(part.looked, len(named.counts))
 
-    def merge(self, explain: Explain) -> pa.Table:
+    def merge(self, progress: Progress) -> pa.Table:
         numbers = sorted(self._parts)
         parts, named = [self._parts[n][0] for n in numbers], [self._parts[n][1] for n in numbers]
         best = top_terms(parts, named, self._query.k)
         for number, part in zip(numbers, parts, strict=True):
-            explain.readings[number].candidates = part.looked
+            progress.read[number].candidates = part.looked
         columns = [
             pa.array([term for term, _ in best], pa.string()),
             pa.array([count for _, count in best], pa.int64()),
@@ -218,10 +218,10 @@ class TopTerms:
         return pa.Table.from_arrays(columns, schema=COUNTS)
 
 
-def _kind(asked: Asked, explain: Explain, config: StoreConfig) -> Kind:
+def _kind(asked: Asked, progress: Progress, config: StoreConfig) -> Kind:
     query, space = asked.query, config.space
     if isinstance(query, RangeQuery):
-        return RangeRows(query, asked, explain, space)
+        return RangeRows(query, asked, progress, space)
     if isinstance(query, NearestQuery):
-        return NearestRows(query, explain, space)
-    return TopTerms(query, asked, explain, config)
+        return NearestRows(query, progress, space)
+    return TopTerms(query, asked, progress, config)

@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sightline.flat.arrays import U8
-from sightline.stages.search.search_view import FARTHER, OLDER, PLACE, SEARCHED, TERMS, TIME, SegmentsView
+from sightline.stages.search.progress import Progress, SegmentRead
+from sightline.stages.search.search_view import FARTHER, OLDER, PLACE, SEARCHED, TERMS, TIME
+from sightline.store.files import FileEntry
 
 PRUNED = {TIME: "time", PLACE: "place", TERMS: "terms", OLDER: "time", FARTHER: "place"}
 
 
-@dataclass(slots=True)
-class Reading:
-    """What reading one segment cost and gave."""
-
-    candidates: int = 0
-    found: int = 0
-    us: float = 0.0
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Explain:
-    """An answer's origin. It is kept as numbers; words are made of it when somebody asks."""
+    """The report of a search that is over. It is kept as numbers; words are made of it when somebody asks."""
 
-    view: SegmentsView
+    entries: list[FileEntry]  # of the segments
     span: tuple[int, int]
     fate: U8  # per segment, see search_view
-    readings: dict[int, Reading] = field(default_factory=dict)
-    absent: dict[int, list[str]] = field(default_factory=dict)  # words for the want of which a segment was left out
-    threads: int = 1
-    rows: int = 0
-    us: dict[str, float] = field(default_factory=dict)  # plan, segments, merge
+    read: Mapping[int, SegmentRead]
+    absent: Mapping[int, list[str]]  # words for the want of which a segment was left out
+    version: int
+    threads: int
+    rows: int
+    us: Mapping[str, float]  # plan, segments, merge
 
-    @property
-    def version(self) -> int:
-        return self.view.version
+    @classmethod
+    def of(cls, search: Progress, threads: int, rows: int, us: Mapping[str, float]) -> Explain:
+        """What became of a search."""
+        view = search.view
+        return cls(view.entries, search.span, search.fate, search.read, search.absent, view.version, threads, rows, us)
 
     @property
     def searched(self) -> int:
@@ -46,17 +43,17 @@ class Explain:
 
     @property
     def candidates(self) -> int:
-        return sum(reading.candidates for reading in self.readings.values())
+        return sum(read.candidates for read in self.read.values())
 
     @property
     def segments(self) -> list[dict[str, Any]]:
         """Per segment its name, rows, and either pruned (time, place or terms) and why, or what was read and found."""
         said = []
-        for i, (entry, fate) in enumerate(zip(self.view.entries, self.fate.tolist(), strict=True)):
+        for i, (entry, fate) in enumerate(zip(self.entries, self.fate.tolist(), strict=True)):
             one: dict[str, Any] = {"name": entry.name, "rows": entry.rows}
             if fate == SEARCHED:
-                reading = self.readings.get(i, Reading())
-                one |= {"candidates": reading.candidates, "found": reading.found, "microseconds": round(reading.us, 1)}
+                read = self.read.get(i, SegmentRead())
+                one |= {"candidates": read.candidates, "found": read.found, "microseconds": round(read.us, 1)}
             else:
                 one |= {"pruned": PRUNED[fate], "why": self._why(i, fate)}
             said.append(one)
@@ -80,7 +77,7 @@ class Explain:
         }
 
     def _why(self, segment: int, fate: int) -> str:
-        entry = self.view.entries[segment]
+        entry = self.entries[segment]
         if fate == TIME and self.span[0] > self.span[1]:
             return "no time is asked for"
         if fate == TIME and entry.high < self.span[0]:

@@ -17,6 +17,7 @@ from sightline.model.queries import Query, time_bounds
 from sightline.stages.search.answers import Answer
 from sightline.stages.search.asked import Asked, asked
 from sightline.stages.search.explain import Explain
+from sightline.stages.search.progress import Progress
 from sightline.stages.search.search_view import SegmentsView
 from sightline.stages.search.share import ALONE_S, share
 from sightline.store.snapshot import Snapshot
@@ -59,12 +60,12 @@ class Searcher:
         answers = [self._begun(asked(query, self._store.config), view) for query in queries]
         waiting: list[list[Answer]] = [[] for _ in range(len(view))]
         for answer in answers:
-            for segment in answer.kind.order(answer.explain).tolist():
+            for segment in answer.kind.order(answer.progress).tolist():
                 waiting[segment].append(answer)
         for segment in reversed(range(len(view))):  # the newest first: a limit is soon reached there
             for answer in waiting[segment]:
                 answer.visit(segment)
-        return [answer.kind.merge(answer.explain) for answer in answers]
+        return [answer.kind.merge(answer.progress) for answer in answers]
 
     def _view_of(self, snapshot: Snapshot) -> SegmentsView:
         view = self._view
@@ -74,18 +75,16 @@ class Searcher:
 
     def _begun(self, compiled: Asked, view: SegmentsView) -> Answer:
         span = (1, 0) if view.high_us is None else time_bounds(compiled.query, view.high_us)
-        return Answer(compiled, Explain(view, span, view.pruned(span, compiled.boxes)), self._store.config)
+        return Answer(compiled, Progress(view, span, view.pruned(span, compiled.boxes)), self._store.config)
 
     def _answer(self, compiled: Asked, view: SegmentsView, began: float) -> tuple[pa.Table, Explain]:
         answer = self._begun(compiled, view)
-        explain = answer.explain
-        order = answer.kind.order(explain).tolist()
+        order = answer.kind.order(answer.progress).tolist()
         planned = time.perf_counter()
-        explain.threads = share(order, answer.visit, self._threads, self._alone_s)
+        threads = share(order, answer.visit, self._threads, self._alone_s)
         read = time.perf_counter()
-        table = answer.kind.merge(explain)
-        explain.rows = table.num_rows
+        table = answer.kind.merge(answer.progress)
         merged = time.perf_counter()
         phases = (("plan", planned - began), ("segments", read - planned), ("merge", merged - read))
-        explain.us = {phase: seconds * 1e6 for phase, seconds in phases}
-        return table, explain
+        us = {phase: seconds * 1e6 for phase, seconds in phases}
+        return table, Explain.of(answer.progress, threads, table.num_rows, us)

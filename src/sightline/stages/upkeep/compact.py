@@ -22,8 +22,7 @@ from sightline.stages.flow.segments import write_segment
 from sightline.stages.flow.top_terms import needed_slots
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.marks import passed_us
-from sightline.stages.routing.epoch_files import open_learnt, open_routing
-from sightline.store.array_file import write_array_file
+from sightline.stages.routing.epoch_files import open_learnt, write_learnt
 from sightline.store.entries import MergeCommit
 from sightline.store.files import FileEntry, new_name
 from sightline.store.keyed_file import KeyedFile, merge_keyed, write_keyed
@@ -116,12 +115,8 @@ class Compaction:
         epoch = self._store.commits.snapshot().epochs[-1].file
         if group[0].stack != epoch:
             return None
-        routing = FILES.get(str(self._store.path), epoch, "routing", open_routing)
         parts = [FILES.get(str(self._store.path), entry.name, "learnt", open_learnt) for entry in group]
-        name = new_name(FileKind.LEARNT)
-        path = self._store.data_path(name)
-        size = write_array_file(path, routing.merged(parts), {}, durable=self._store.durable)
-        return FileEntry(FileKind.LEARNT, name, len(group), size, epoch, version=group[-1].version)
+        return write_learnt(Target(self._store.path, self._store.durable), epoch, parts, group[-1].version)
 
     def _merge_panes(self, group: list[FileEntry]) -> FileEntry | None:
         """Equal (table, pane, term) summed; panes without an open window, and of dropped ones, left out."""
