@@ -10,10 +10,17 @@ ARGS =
 # Benchmarks that `make bench` runs
 BENCH = tokenise pipeline
 
+# Two processes share the tests without Spark: from compiled kernels, file by file. Those with Spark share one session.
+FAST = -m "not spark and not slow and not cluster" -n 2 --dist loadfile
+# A part of the tests may have none of one kind, which pytest calls 5
+PART = $(if $(ARGS),|| [ $$? = 5 ])
+# Set by `make coverage`
+COVER =
+
 STAMP := .venv/.sightline-setup
 RUN := scripts/in-venv
 
-.PHONY: help setup demo test test-fast test-slow test-cluster lint bench docs lock clean
+.PHONY: help setup demo kernels test test-fast coverage test-slow test-cluster lint bench docs lock clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,11 +36,17 @@ $(STAMP): requirements.lock pyproject.toml scripts/setup
 demo: setup ## Stream synthetic posts through Spark for a minute (SECONDS=60)
 	@$(RUN) sightline demo --seconds $(SECONDS) $(ARGS)
 
-test: lint ## Run every check and every test but the slow ones and those on a cluster
-	@$(RUN) pytest -m "not slow and not cluster" $(ARGS)
+test: setup ## Run every check and every test but the slow ones and those on a cluster
+	@$(MAKE) --no-print-directory -j2 lint kernels
+	@$(RUN) pytest $(FAST) $(COVER) $(ARGS) $(PART)
+	@$(RUN) pytest -m "spark and not slow and not cluster" $(addsuffix -append,$(filter --cov,$(COVER))) $(COVER) $(ARGS) $(PART)
 
-test-fast: setup ## Run the tests that need no Spark
-	@$(RUN) pytest -m "not spark and not slow and not cluster" $(ARGS)
+test-fast: setup kernels ## Run the tests that need no Spark, on two cores
+	@$(RUN) pytest $(FAST) $(ARGS)
+
+coverage: COVER = --cov --cov-report= --cov-fail-under=0
+coverage: test ## As `make test`, then say which lines and branches no test reached; fails below the floor
+	@$(RUN) coverage report
 
 test-slow: setup ## Run the slow tests (checked indices, a cold kernel cache, Ctrl-C)
 	@$(RUN) pytest -m "slow and not cluster" $(ARGS)
@@ -46,6 +59,9 @@ lint: setup ## Check style, types and layers
 	@$(RUN) ruff format --check --quiet .
 	@$(RUN) mypy
 	@$(RUN) lint-imports
+
+kernels: setup ## Compile the kernels that a pipeline needs, once per version and user
+	@$(RUN) python -c "from sightline.stages.warm import warm; warm()"
 
 bench: setup ## Run the benchmarks (BENCH="tokenise pipeline")
 	@for name in $(BENCH); do $(RUN) sightline bench $$name $(ARGS); done

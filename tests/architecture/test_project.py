@@ -57,6 +57,15 @@ def test_imported_packages_are_declared() -> None:
                     assert canonical(top) in declared, f"{path.relative_to(ROOT)} imports {top}, which is not declared"
 
 
+def test_every_dependency_earns_its_place() -> None:
+    """Also those of the extras: each has its line in the table of the README."""
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What every dependency is for")[2]
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", table.partition("\n## ")[0], re.MULTILINE)
+    listed = {name.strip() for row in rows for name in row.partition(" (")[0].split(",")} - {"package", "---"}
+    groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
+    assert listed == {canonical(requirement) for group in groups for requirement in group}
+
+
 def test_layers_have_no_exceptions() -> None:
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
     layers = next(contract for contract in contracts if contract["type"] == "layers")
@@ -76,7 +85,7 @@ def test_integration_runs_what_developers_run() -> None:
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
         if line.strip() and not line.startswith(("#", "set ", "cd "))
     ]
-    assert commands == ["make test", "make test-slow", "exec make test-cluster"]
+    assert commands == ["make coverage", "make test-slow", "exec make test-cluster"]
 
 
 def test_licence_is_complete() -> None:
