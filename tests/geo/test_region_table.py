@@ -51,7 +51,7 @@ def test_arrays_round_trip_read_only(regions):
     arrays = table.to_arrays("region_")
     for array in arrays.values():
         array.flags.writeable = False
-    back = RegionTable.from_arrays(arrays, "region_")
+    back = RegionTable.from_arrays(arrays, prefix="region_")
     assert objects(back) == regions
     rows = np.arange(len(regions))
     points = np.full(len(regions), 1.5)

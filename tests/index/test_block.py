@@ -75,7 +75,7 @@ def test_take_concat_and_arrays_keep_the_meaning(asked: list[Query], bits: int, 
     cut = len(asked) // 2
     parts = [block.take(range(cut)), block.take(range(cut, len(asked)))]
     assert meaning(QueryBlock.concat(parts)) == whole
-    assert meaning(QueryBlock.from_arrays(block.to_arrays("b_"), "b_")) == whole
+    assert meaning(QueryBlock.from_arrays(block.to_arrays("b_"), prefix="b_")) == whole
 
 
 def test_arrays_survive_a_file(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.flat.arrays import frozen_fields
+from sightline.flat.records import frozen_fields
 from sightline.partition.cost import dkm_sks
 
 # Four objects with terms a = 0, b = 1, c = 2: a b, a, c, a c.
@@ -23,7 +23,7 @@ def words_of(subscriptions):
     for side in (0, 1):
         runs = [sorted(conjunct[side]) for conjunct in conjuncts]
         lists += [np.cumsum([0] + [len(run) for run in runs]), np.array([term for run in runs for term in run])]
-    return frozen_fields(dkm_sks.Words, dkm_sks.WORD_TYPES, (first, *lists))
+    return frozen_fields(dkm_sks.Words, (first, *lists))
 
 
 def any_of(*terms):

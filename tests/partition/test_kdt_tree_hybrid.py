@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.flat.arrays import frozen, frozen_fields
+from sightline.flat.arrays import frozen
+from sightline.flat.records import frozen_fields
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads, worker_loads
 from sightline.partition.kdt_tree import HybridParams, KdtTreeRouting
-from sightline.partition.kdt_tree.hybrid._kernels import UNIT_TYPES, Units, deal
+from sightline.partition.kdt_tree.hybrid._kernels import Units, deal
 from sightline.partition.kdt_tree.hybrid.algorithm import (
     charge,
     classify,
@@ -173,7 +174,7 @@ def deals(units, bins, costs=OBJECTS_ONLY, home=(-1,) * 9, query_lists=None, wil
         for lists in (units, query_lists)
         for part in (np.cumsum([0, *map(len, lists)]), np.array(list(itertools.chain(*lists)), np.int32))
     ]
-    units, order = frozen_fields(Units, UNIT_TYPES, flat), frozen(np.arange(len(units)), np.int64)
+    units, order = frozen_fields(Units, flat), frozen(np.arange(len(units)), np.int64)
     return deal(units, order, frozen(home, np.int32), 9, wild, bins, costs.weights)
 
 

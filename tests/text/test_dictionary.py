@@ -36,7 +36,7 @@ def test_dictionary_storage(words: list[str], bits: int) -> None:
     made = TermDictionary.from_strings(words, 3, bits)
     arrays = made.to_arrays("d_")
     assert set(arrays) == {"d_hashes", "d_offsets", "d_data", "d_slots"}
-    again = TermDictionary.from_arrays({name: frozen(array) for name, array in arrays.items()}, "d_")
+    again = TermDictionary.from_arrays({name: frozen(array) for name, array in arrays.items()}, prefix="d_")
     assert again.strings().equals(made.strings())
     assert again.lookup(made).tolist() == list(range(len(words)))
     assert np.shares_memory(again.hashes, arrays["d_hashes"]) or not words
@@ -114,7 +114,7 @@ def test_take(texts: list[str], bits: int, data: st.DataObject) -> None:
 def test_concat_and_storage(parts: list[list[str]], bits: int) -> None:
     joined = TermBatch.concat([made(part, bits) for part in parts])
     assert rows_of(joined) == rows_of(made([text for part in parts for text in part], bits))
-    again = TermBatch.from_arrays({name: frozen(array) for name, array in joined.to_arrays("t_").items()}, "t_")
+    again = TermBatch.from_arrays({name: frozen(array) for name, array in joined.to_arrays("t_").items()}, prefix="t_")
     assert rows_of(again) == rows_of(joined)
     assert rows_of(TermBatch.concat([again, again])) == rows_of(joined) * 2
     assert len(TermBatch.empty()) == 0

@@ -7,13 +7,12 @@ ndarray, whether it was computed a moment ago or mapped from a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["F32", "F64", "I32", "I64", "U16", "U8", "Flag", "frozen", "frozen_fields", "offsets_of", "sorted_distinct"]
+__all__ = ["F32", "F64", "I32", "I64", "U16", "U8", "Flag", "frozen", "offsets_of", "sorted_distinct"]
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -24,7 +23,6 @@ U8 = npt.NDArray[np.uint8]
 Flag = npt.NDArray[np.bool_]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-Record = TypeVar("Record")
 
 
 @overload
@@ -47,11 +45,6 @@ def narrowed(values: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.unsignedint
     """Numbers that are not negative in as few bytes as the largest needs, for files; readers widen them again."""
     kind = np.min_scalar_type(values.max(initial=0))
     return values.astype(kind, copy=False)
-
-
-def frozen_fields(kind: Callable[..., Record], dtypes: Sequence[type[np.generic]], values: Iterable[Any]) -> Record:
-    """A NamedTuple of arrays with every field frozen as its dtype."""
-    return kind(*(frozen(value, dtype) for value, dtype in zip(values, dtypes, strict=True)))
 
 
 def offsets_of(sorted_keys: npt.NDArray[Any], n: int) -> I64:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I64, U8
+from sightline.flat.records import FlatRecord
 from sightline.geo._kernels import BOX, CIRCLE, POLYGON
 from sightline.model.errors import BadQuery
 from sightline.model.regions import Box, Circle, Polygon, Region
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionTable:
+class RegionTable(FlatRecord):
     """n regions.
 
     Parameters
@@ -33,10 +35,10 @@ class RegionTable:
         WKB of all polygons.
     """
 
-    kind: npt.NDArray[np.uint8]
-    params: npt.NDArray[np.float64]
-    polygon_offsets: npt.NDArray[np.int64]
-    polygon_data: npt.NDArray[np.uint8]
+    kind: U8
+    params: F64
+    polygon_offsets: I64
+    polygon_data: U8
 
     def __len__(self) -> int:
         return int(self.kind.size)
@@ -76,7 +78,7 @@ class RegionTable:
         return cls._simple(CIRCLE, np.column_stack([*columns, np.zeros(columns[0].size)]))
 
     @classmethod
-    def _simple(cls, kind: int, params: npt.NDArray[np.float64]) -> RegionTable:
+    def _simple(cls, kind: int, params: F64) -> RegionTable:
         n = params.shape[0]
         return cls(np.full(n, kind, np.uint8), params, np.zeros(n + 1, np.int64), np.empty(0, np.uint8))
 
@@ -121,23 +123,4 @@ class RegionTable:
             np.concatenate([t.params for t in tables]),
             np.concatenate([*offsets, ends[-1:]]).astype(np.int64),
             np.concatenate([t.polygon_data for t in tables]),
-        )
-
-    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[np.generic]]:
-        """Named arrays for a file."""
-        return {
-            f"{prefix}kind": self.kind,
-            f"{prefix}params": self.params,
-            f"{prefix}polygon_offsets": self.polygon_offsets,
-            f"{prefix}polygon_data": self.polygon_data,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]], prefix: str = "") -> RegionTable:
-        """Inverse of :meth:`to_arrays`; the arrays may be mapped and read-only."""
-        return cls(
-            np.asarray(arrays[f"{prefix}kind"], np.uint8),
-            np.asarray(arrays[f"{prefix}params"], np.float64).reshape(-1, 4),
-            np.asarray(arrays[f"{prefix}polygon_offsets"], np.int64),
-            np.asarray(arrays[f"{prefix}polygon_data"], np.uint8),
         )

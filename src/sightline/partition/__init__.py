@@ -11,6 +11,7 @@ one question: on which workers must it stand so that it meets every object it ca
 ``broadcast`` is the trivial reference: every object goes everywhere, every query stands once.
 """
 
+from sightline.flat.records import FlatRecord
 from sightline.partition.allocate import longest_first
 from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning, at_leaves, leaf_rows, with_nearest_everywhere
@@ -22,6 +23,7 @@ __all__ = [
     "routing_class",
     "routing_from_arrays",
     # the protocol, and what a partitioner whose leaves are places can lean on
+    "FlatRecord",
     "History",
     "ObjectRoutes",
     "QueryLeaves",

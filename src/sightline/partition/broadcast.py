@@ -6,7 +6,6 @@ that equal objects have equal owners in any batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -14,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.flat.arrays import frozen
+from sightline.flat.arrays import F64, frozen
+from sightline.flat.records import FlatRecord
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
@@ -25,7 +25,7 @@ from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 
 
 @dataclass(frozen=True)
-class BroadcastRouting(Unlearning):
+class BroadcastRouting(FlatRecord, Unlearning):
     """One leaf per worker; leaves have no place."""
 
     name: ClassVar[str] = "broadcast"
@@ -34,11 +34,11 @@ class BroadcastRouting(Unlearning):
     spreads: ClassVar[bool] = True
 
     workers: int
-    bounds: npt.NDArray[np.float64]
+    bounds: F64  # west, south, east, north
 
     @classmethod
     def start(cls, space: Space, workers: int) -> Self:
-        return cls(workers, np.asarray(space.bounds, np.float64))
+        return cls(workers, np.array(space.bounds))
 
     @classmethod
     def fitted(cls, history: History, space: Space, workers: int) -> Self:
@@ -69,10 +69,3 @@ class BroadcastRouting(Unlearning):
 
     def leaf_table(self) -> pa.Table:
         return leaf_rows(np.arange(self.workers), "hash", *self.bounds)
-
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        return {"workers": np.array([self.workers]), "bounds": self.bounds}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
-        return cls(int(arrays["workers"][0]), np.asarray(arrays["bounds"], np.float64))

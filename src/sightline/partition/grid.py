@@ -6,7 +6,6 @@ region touches; a nearest query stands everywhere, because any object may be amo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.arrays import F64, I32, frozen
+from sightline.flat.records import FlatRecord
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space
@@ -28,7 +28,7 @@ SIDE = 64  # cells per side, PS2Stream section VI
 
 
 @dataclass(frozen=True)
-class GridRouting(Unlearning):
+class GridRouting(FlatRecord, Unlearning):
     """Cell (row-major from the south-west) -> worker."""
 
     name: ClassVar[str] = "grid"
@@ -38,10 +38,6 @@ class GridRouting(Unlearning):
     bounds: F64  # west, south, east, north
     leaf_worker: I32  # [SIDE * SIDE]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", frozen(self.bounds, np.float64))
-        object.__setattr__(self, "leaf_worker", frozen(self.leaf_worker, np.int32))
-
     @classmethod
     def start(cls, space: Space, workers: int) -> Self:
         # Neighbouring cells go to different workers: before any data is seen, this spreads a city and the continents
@@ -49,7 +45,7 @@ class GridRouting(Unlearning):
         # on row and column, the low ones on the column alone.
         leaves = np.arange(SIDE * SIDE)
         dealt = (leaves * 2531 % (SIDE * SIDE)) * workers // (SIDE * SIDE)
-        return cls(workers, np.asarray(space.bounds, np.float64), dealt.astype(np.int32))
+        return cls(workers, np.array(space.bounds), dealt.astype(np.int32))
 
     @classmethod
     def fitted(cls, history: History, space: Space, workers: int) -> Self:
@@ -87,14 +83,3 @@ class GridRouting(Unlearning):
         dx, dy = (east - west) / SIDE, (north - south) / SIDE
         x, y = west + (leaf % SIDE) * dx, south + (leaf // SIDE) * dy
         return leaf_rows(self.leaf_worker, "cell", x, y, x + dx, y + dy)
-
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        return {"workers": np.array([self.workers]), "bounds": self.bounds, "leaf_worker": self.leaf_worker}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
-        return cls(
-            int(arrays["workers"][0]),
-            np.asarray(arrays["bounds"], np.float64),
-            np.asarray(arrays["leaf_worker"], np.int32),
-        )

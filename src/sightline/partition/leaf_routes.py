@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.records import Arrays
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
-from sightline.partition.protocol import Arrays, Ints, ObjectRoutes, QueryLeaves, QueryRoutes
+from sightline.partition.protocol import Ints, ObjectRoutes, QueryLeaves, QueryRoutes
 
 __all__ = ["Memoryless", "Unlearning", "at_leaves", "leaf_rows", "with_nearest_everywhere"]
 

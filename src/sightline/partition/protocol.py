@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, Protocol, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.records import Arrays
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space
 from sightline.partition.history import History
 
 Ints = npt.NDArray[np.int32]
-Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 
 class ObjectRoutes(NamedTuple):
@@ -104,7 +104,7 @@ class Routing(Protocol):
         """One row per leaf: leaf, worker, split (how it was made), west, south, east, north, keywords (how many it is
         restricted to, 0 for no restriction)."""
 
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]: ...
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]: ...
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self: ...

@@ -7,6 +7,8 @@ sample of the recent past and a new subscription has seen none of it; the region
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,7 +36,6 @@ def nearest_pieces(at: F64, reach_mm: npt.ArrayLike, space: Space) -> tuple[I32,
     """Boxes around the search circles: row of each, ascending, and west, south, east, north."""
     reach = np.asarray(reach_mm, np.int64)
     bounded = reach != NO_BOUND
-    table = RegionTable.from_circles(at[:, 0], at[:, 1], np.where(bounded, reach, 0))
-    table.kind[~bounded] = BOX
-    table.params[~bounded] = space.bounds
-    return table_pieces(table, space)
+    circles = RegionTable.from_circles(at[:, 0], at[:, 1], np.where(bounded, reach, 0))
+    params = np.where(bounded[:, None], circles.params, space.bounds)
+    return table_pieces(replace(circles, kind=np.where(bounded, circles.kind, np.uint8(BOX)), params=params), space)

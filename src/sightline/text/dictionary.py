@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.arrays import frozen
+from sightline.flat.records import FlatRecord
 from sightline.text.arrow_rows import byte_rows
 from sightline.text.lookup_kernels import TermSink, fill_slots, find_terms, hash_rows, intern_terms, take_terms
 
@@ -37,7 +38,7 @@ def table_size(terms: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class TermDictionary:
+class TermDictionary(FlatRecord):
     """Terms numbered 0..d-1. Two strings that share a hash are two terms.
 
     Parameters
@@ -47,30 +48,26 @@ class TermDictionary:
         Term i is ``data[offsets[i]:offsets[i+1]]``.
     data : uint8[]
         UTF-8.
-    table : int32[2^m], optional
+    slots : int32[2^m], optional
         Open addressing by ``hash & (2^m - 1)``, linear probing, -1 empty; built at first use when left out.
     """
 
     hashes: I64
     offsets: I64
     data: U8
-    table: I32 = field(default_factory=lambda: _EMPTY_SLOTS, repr=False)
-
-    def __post_init__(self) -> None:
-        for name in ("hashes", "offsets", "data", "table"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+    slots: I32 = field(default_factory=lambda: _EMPTY_SLOTS, repr=False)
 
     def __len__(self) -> int:
         return int(self.hashes.size)
 
     @property
-    def slots(self) -> I32:
-        """The table, built if need be."""
-        if self.table.size == 0:
+    def table(self) -> I32:
+        """The slots, filled if need be."""
+        if self.slots.size == 0:
             slots = np.full(table_size(len(self)), -1, np.int32)
             fill_slots(self.hashes, slots)
-            object.__setattr__(self, "table", frozen(slots))
-        return self.table
+            object.__setattr__(self, "slots", frozen(slots))
+        return self.slots
 
     @property
     def _arrays(self) -> tuple[I64, I64, U8]:
@@ -112,7 +109,7 @@ class TermDictionary:
     def lookup(self, other: TermDictionary) -> I32:
         """This dictionary's number of each of another's terms (same seed and hash bits), -1 where absent."""
         out = np.empty(len(other), np.int32)
-        find_terms(*self._arrays, self.slots, other._arrays, out)
+        find_terms(*self._arrays, self.table, other._arrays, out)
         return out
 
     def lookup_strings(self, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> I32:
@@ -150,13 +147,7 @@ class TermDictionary:
         """Flat arrays, with the table if asked for; offsets in four bytes where the terms have less than 4 GB."""
         narrow = self.offsets.astype(np.uint32) if self.data.size <= _UINT32_MAX else self.offsets
         named = {"hashes": self.hashes, "offsets": narrow, "data": self.data}
-        return {prefix + name: array for name, array in (named | ({"slots": self.slots} if slots else {})).items()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> TermDictionary:
-        """Read the form of :meth:`to_arrays`; only offsets are copied."""
-        hashes, offsets, data = (arrays[prefix + name] for name in ("hashes", "offsets", "data"))
-        return cls(hashes, offsets.astype(np.int64, copy=False), data, arrays.get(prefix + "slots", _EMPTY_SLOTS))
+        return {prefix + name: array for name, array in (named | ({"slots": self.table} if slots else {})).items()}
 
 
 def _first_terms(sink: TermSink, first: TermDictionary) -> I32:

@@ -20,7 +20,7 @@ class GrowingDictionary:
             start.hashes.copy(),
             start.offsets.copy(),
             start.data.copy(),
-            start.slots.copy(),
+            start.table.copy(),
             np.array([terms], np.int64),
         )
 

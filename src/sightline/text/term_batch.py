@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sightline.flat.arrays import frozen
+from sightline.flat.records import FlatRecord
 from sightline.text.dictionary import TermDictionary
 from sightline.text.postings_kernels import RowSink, gather_rows, remap_rows, renumber_rows
 
@@ -20,7 +21,7 @@ MAX_COUNT = 65535
 
 
 @dataclass(frozen=True, eq=False)
-class TermBatch:
+class TermBatch(FlatRecord):
     """Terms of each row as compressed rows over a dictionary.
 
     Parameters
@@ -40,7 +41,7 @@ class TermBatch:
     ids: I32
     counts: npt.NDArray[np.uint16]
     words: I32
-    dictionary: TermDictionary
+    dictionary: Annotated[TermDictionary, "dictionary_"]
 
     def __len__(self) -> int:
         return int(self.words.size)
@@ -51,8 +52,7 @@ class TermBatch:
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum((self.offsets[1:] - self.offsets[:-1])[rows])))
         ids, counts = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.uint16)
         number = np.full(len(self.dictionary), -1, np.int32)
-        own = frozen(self.offsets), frozen(self.ids), frozen(self.counts)
-        gather_rows(*own, frozen(rows, np.int64), offsets, ids, counts, number)
+        gather_rows(self.offsets, self.ids, self.counts, frozen(rows, np.int64), offsets, ids, counts, number)
         kept = self.dictionary.take(np.flatnonzero(number >= 0))
         return TermBatch(offsets, ids, counts, self.words[rows], kept)
 
@@ -69,7 +69,7 @@ class TermBatch:
         offsets = [np.zeros(1, np.int64)]
         for batch, remap, (start, end) in zip(batches, remaps, pairwise(ends.tolist()), strict=True):
             if start > 0:  # the first batch has its own numbers
-                remap_rows(frozen(batch.offsets), frozen(remap), ids[start:end], counts[start:end])
+                remap_rows(batch.offsets, frozen(remap), ids[start:end], counts[start:end])
             offsets.append(batch.offsets[1:] + start)
         return TermBatch(np.concatenate(offsets), ids, counts, words, dictionary)
 
@@ -83,17 +83,6 @@ class TermBatch:
         ids = self.ids[self.offsets[row] : self.offsets[row + 1]]
         terms: list[str] = self.dictionary.strings().take(ids).to_pylist()
         return terms
-
-    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays, the dictionary's under ``<prefix>dictionary_``."""
-        own = {prefix + name: getattr(self, name) for name in ("offsets", "ids", "counts", "words")}
-        return own | self.dictionary.to_arrays(prefix + "dictionary_")
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> TermBatch:
-        """Read the form of :meth:`to_arrays`; only the offsets of the dictionary are copied."""
-        offsets, ids, counts, words = (arrays[prefix + name] for name in ("offsets", "ids", "counts", "words"))
-        return cls(offsets, ids, counts, words, TermDictionary.from_arrays(arrays, prefix + "dictionary_"))
 
 
 def saturated(counts: I32) -> npt.NDArray[np.uint16]:

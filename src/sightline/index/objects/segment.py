@@ -142,7 +142,7 @@ class Segment:
     def dictionary(self) -> TermDictionary:
         """Terms of the segment; their numbers are what the index speaks of."""
         names = ("hashes", "offsets", "data", "slots")
-        return TermDictionary.from_arrays({f"term_{name}": self._array(f"term_{name}") for name in names}, "term_")
+        return TermDictionary.from_arrays({name: self._array(f"term_{name}") for name in names})
 
     @cached_property
     def words(self) -> StringColumn:

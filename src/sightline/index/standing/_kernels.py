@@ -29,9 +29,6 @@ class Conjuncts(NamedTuple):
     neg: I32
 
 
-CONJUNCT_TYPES = (np.int64, np.int32, np.int64, np.int32)
-
-
 class Batch(NamedTuple):
     """The objects of one call."""
 
@@ -46,7 +43,7 @@ class Exact(NamedTuple):
     """What a candidate is checked against when its inlined entry cannot decide."""
 
     box: F64  # [p, 4] pieces of the regions as given: west, south, east, north
-    first: I32  # [n + 1] first piece of each query; empty where every query has one
+    first_piece: I32  # [n + 1] of each query; empty where every query has one
     lists: Conjuncts  # of the conjuncts that the three terms of an entry do not tell in full
 
 
@@ -103,8 +100,8 @@ def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, 
     """
     q = query if query >= 0 else -query - 1
     if tie:
-        lo = q if exact.first.shape[0] == 0 else exact.first[q]
-        hi = q + 1 if exact.first.shape[0] == 0 else exact.first[q + 1]
+        lo = q if exact.first_piece.shape[0] == 0 else exact.first_piece[q]
+        hi = q + 1 if exact.first_piece.shape[0] == 0 else exact.first_piece[q + 1]
         # Any piece will do: they are one region, and the query is reported once.
         inside = False
         for p in range(lo, hi):

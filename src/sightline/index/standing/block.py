@@ -6,18 +6,19 @@ indexes are built from. Regions and keywords are compiled once, here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.flat.arrays import F64, I32, I64, U8, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F64, I32, I64, U8, offsets_of
+from sightline.flat.records import FlatRecord
 from sightline.geo.bounds import table_pieces
 from sightline.geo.region_table import RegionTable
-from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts
+from sightline.index.standing._kernels import Conjuncts
 from sightline.index.standing.bulk import QueryColumns, read_queries, read_table
 from sightline.index.standing.keywords import KeywordTable, spread_rows
 from sightline.index.standing.kinds import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS
@@ -29,29 +30,9 @@ from sightline.text.dictionary import TermDictionary
 
 __all__ = ["KIND_NEAREST", "KIND_RANGE", "KIND_TOP_TERMS", "QueryBlock"]
 
-#: dtypes of the plain array fields; everything else of a block has its own persistence.
-_DTYPES: dict[str, type[np.generic]] = {
-    "num": np.int64,
-    "kind": np.uint8,
-    "start": np.int64,
-    "end": np.int64,
-    "piece_query": np.int32,
-    "piece_box": np.float64,
-    "at": np.float64,
-    "k": np.int32,
-    "window": np.int64,
-    "every": np.int64,
-    "anchor": np.int64,
-    "conj_query": np.int32,
-    "pos_offsets": np.int64,
-    "pos": np.int32,
-    "neg_offsets": np.int64,
-    "neg": np.int32,
-}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QueryBlock:
+class QueryBlock(FlatRecord):
     """n standing queries; rows of the block are what indexes and pairs speak of.
 
     ``piece_query`` and ``conj_query`` ascend; every query has at least one piece and one conjunct (a match-all
@@ -63,7 +44,7 @@ class QueryBlock:
     kind: U8
     start: I64
     end: I64
-    regions: RegionTable
+    regions: Annotated[RegionTable, "region_"]
     piece_query: I32
     piece_box: F64
     at: F64
@@ -76,7 +57,7 @@ class QueryBlock:
     pos: I32
     neg_offsets: I64
     neg: I32
-    dictionary: TermDictionary
+    dictionary: Annotated[TermDictionary, "term_"]
     ids: pa.StringArray
     queries: pa.StringArray
 
@@ -86,8 +67,7 @@ class QueryBlock:
     @property
     def conjuncts(self) -> Conjuncts:
         """The verification lists, as kernels take them."""
-        lists = self.pos_offsets, self.pos, self.neg_offsets, self.neg
-        return frozen_fields(Conjuncts, CONJUNCT_TYPES, lists)
+        return Conjuncts(self.pos_offsets, self.pos, self.neg_offsets, self.neg)
 
     @property
     def keywords(self) -> KeywordTable:
@@ -221,40 +201,3 @@ class QueryBlock:
             ids=pa.concat_arrays([b.ids for b in blocks]),
             queries=pa.concat_arrays([b.queries for b in blocks]),
         )
-
-    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
-        """Named flat arrays for a file; string columns become offsets and bytes."""
-        arrays: dict[str, npt.NDArray[Any]] = {f"{prefix}{name}": getattr(self, name) for name in _DTYPES}
-        arrays |= self.regions.to_arrays(f"{prefix}region_")
-        arrays |= self.dictionary.to_arrays(f"{prefix}term_")
-        for name in ("ids", "queries"):
-            arrays[f"{prefix}{name}_offsets"], arrays[f"{prefix}{name}_data"] = _flat_strings(getattr(self, name))
-        return arrays
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "") -> QueryBlock:
-        """Inverse of :meth:`to_arrays`; nothing is copied."""
-        plain: dict[str, Any] = {name: frozen(arrays[f"{prefix}{name}"], dtype) for name, dtype in _DTYPES.items()}
-        strings = {
-            name: _strings(arrays[f"{prefix}{name}_offsets"], arrays[f"{prefix}{name}_data"])
-            for name in ("ids", "queries")
-        }
-        return cls(
-            **plain,
-            **strings,
-            regions=RegionTable.from_arrays(arrays, f"{prefix}region_"),
-            dictionary=TermDictionary.from_arrays(arrays, f"{prefix}term_"),
-        )
-
-
-def _flat_strings(column: pa.StringArray) -> tuple[I32, U8]:
-    if column.offset or column.null_count:
-        column = pa.array(column.to_pylist(), pa.string())
-    _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int32)[: len(column) + 1] if len(column) else np.zeros(1, np.int32)
-    return ends, np.frombuffer(data, np.uint8)[: ends[-1]] if ends[-1] else np.empty(0, np.uint8)
-
-
-def _strings(offsets: npt.NDArray[Any], data: npt.NDArray[Any]) -> pa.StringArray:
-    buffers = [None, pa.py_buffer(frozen(offsets, np.int32)), pa.py_buffer(frozen(data, np.uint8))]
-    return pa.StringArray.from_buffers(len(offsets) - 1, buffers[1], buffers[2])

@@ -13,19 +13,19 @@ what passes is looked up elsewhere, and only where the entry cannot tell:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, I64, U8, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F64, I32, I64, U8, frozen, offsets_of
+from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.region_table import RegionTable
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing._kernels import (
-    CONJUNCT_TYPES,
     Conjuncts,
     Exact,
     Posted,
@@ -48,13 +48,13 @@ MAX_TERMS = 1 << 30
 
 
 @dataclass(frozen=True)
-class Checks:
+class Checks(FlatRecord):
     """What is needed beside the entries to match a block."""
 
     exact: Exact
     shaped: I32  # rows of the block that are circles or polygons, ascending
-    regions: RegionTable  # of those
-    dictionary: TermDictionary
+    regions: Annotated[RegionTable, "region_"]  # of those
+    dictionary: Annotated[TermDictionary, "term_"]
     space: Space
 
     @classmethod
@@ -63,21 +63,17 @@ class Checks:
         lists = block.conjuncts
         pos_offsets, pos = spread_rows(lists.pos_offsets, verified)
         neg_offsets, neg = spread_rows(lists.neg_offsets, verified)
-        kept = pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg]
-        first = offsets_of(block.piece_query, len(block)) if len(block.piece_query) != len(block) else ()
+        kept = Conjuncts(pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg])
+        several = len(block.piece_query) != len(block)
+        first: Any = offsets_of(block.piece_query, len(block)) if several else ()
         shaped = np.flatnonzero(block.regions.kind != 0)
-        return cls(
-            _exact(block.piece_box, first, kept),
-            frozen(shaped, np.int32),
-            block.regions.take(shaped),
-            block.dictionary,
-            space,
-        )
+        exact = Exact(block.piece_box, first, kept)
+        return cls(exact, shaped.astype(np.int32), block.regions.take(shaped), block.dictionary, space)
 
     @property
     def queries(self) -> int:
         """Queries of the block."""
-        return int((self.exact.first.size or len(self.exact.box) + 1) - 1)
+        return int((self.exact.first_piece.size or len(self.exact.box) + 1) - 1)
 
     @cached_property
     def _region_rows(self) -> I32:
@@ -108,29 +104,6 @@ class Checks:
             raise ValueError(f"alive has shape {standing.shape}, allowed: ({self.queries},), one byte per query")
         return Scratch(present, np.zeros(self.queries, np.int32), standing)
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays."""
-        return {
-            "box": self.exact.box,
-            "first_piece": self.exact.first,
-            **self.exact.lists._asdict(),
-            "shaped": self.shaped,
-            **self.regions.to_arrays("region_"),
-            **self.dictionary.to_arrays("term_"),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Checks:
-        """Inverse of :meth:`to_arrays`; nothing is copied."""
-        exact = _exact(arrays["box"], arrays["first_piece"], [arrays[name] for name in Conjuncts._fields])
-        return cls(
-            exact,
-            frozen(arrays["shaped"], np.int32),
-            RegionTable.from_arrays(arrays, "region_"),
-            TermDictionary.from_arrays(arrays, "term_"),
-            space,
-        )
-
 
 def posted(block: QueryBlock, grid: F64, frequency: npt.ArrayLike | None) -> tuple[Posted, I64]:
     """What to spread over cells, and the conjuncts that need verification.
@@ -149,13 +122,8 @@ def posted(block: QueryBlock, grid: F64, frequency: npt.ArrayLike | None) -> tup
     several = conjuncts * np.diff(piece_offsets) > 1
     conj_query = np.where(several[block.conj_query], -1 - block.conj_query, block.conj_query)
     box = np.empty((len(block.piece_box), 4), np.int32)
-    quantise_boxes(frozen(block.piece_box, np.float64), grid, box)
-    return Posted(
-        frozen(conj_query, np.int32),
-        frozen(table[:, :3], np.int32),
-        frozen(piece_offsets, np.int64),
-        frozen(box, np.int32),
-    ), verified
+    quantise_boxes(block.piece_box, grid, box)
+    return frozen_fields(Posted, (conj_query, table[:, :3], piece_offsets, box)), verified
 
 
 def space_grid(bounds: tuple[float, float, float, float]) -> F64:
@@ -177,7 +145,3 @@ def sort_order(keys: I64) -> I64:
         order: I64 = packed & ((1 << width) - 1)
         return order
     return np.argsort(keys)
-
-
-def _exact(box: npt.ArrayLike, first: npt.ArrayLike, lists: Any) -> Exact:
-    return Exact(frozen(box, np.float64), frozen(first, np.int32), frozen_fields(Conjuncts, CONJUNCT_TYPES, lists))

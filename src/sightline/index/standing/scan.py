@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sightline.flat.arrays import I32, I64, Flag
+from sightline.flat.records import FlatRecord
 from sightline.geo.contains import inside_pairs
 from sightline.geo.distance import pair_distance_mm
 from sightline.index.protocol import MatchPairs, NearestBounds, NearestPairs, ObjectColumns
@@ -18,29 +20,21 @@ from sightline.model.space import Space
 __all__ = ["ScanNearest", "ScanStanding"]
 
 
-class _Scan:
+@dataclass(frozen=True, eq=False)
+class _Scan(FlatRecord):
     """Keeps the block as it is."""
 
-    def __init__(self, block: QueryBlock, space: Space) -> None:
-        self._block, self._space = block, space
+    block: QueryBlock
+    space: Space
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space) -> Self:
         """Nothing to build."""
         return cls(block, space)
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The block's arrays."""
-        return self._block.to_arrays()
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
-        """Over the block's arrays."""
-        return cls(QueryBlock.from_arrays(arrays), space)
-
     def _keyword_pairs(self, objects: ObjectColumns) -> Iterator[tuple[int, I64]]:
         """Object row, and the rows of the queries whose keywords it satisfies."""
-        block, terms = self._block, objects.terms
+        block, terms = self.block, objects.terms
         remap = block.dictionary.lookup(terms.dictionary)
         has: Flag = np.zeros(len(block.dictionary), np.bool_)
         for i in range(len(objects)):
@@ -58,16 +52,16 @@ class ScanStanding(_Scan):
 
     def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
         """All pairs, each once."""
-        stands = np.ones(len(self._block), np.bool_) if alive is None else np.asarray(alive, np.bool_)
+        stands = np.ones(len(self.block), np.bool_) if alive is None else np.asarray(alive, np.bool_)
         rows: list[I32] = [np.empty(0, np.int32)]
         queries: list[I32] = [np.empty(0, np.int32)]
         for i, found in self._keyword_pairs(objects):
             found = found[stands[found]]
             lon, lat = np.full(found.size, objects.lon[i]), np.full(found.size, objects.lat[i])
-            found = found[inside_pairs(self._block.regions, self._space, found, lon, lat)]
+            found = found[inside_pairs(self.block.regions, self.space, found, lon, lat)]
             rows.append(np.full(found.size, i, np.int32))
             queries.append(found.astype(np.int32))
-        return MatchPairs(np.concatenate(rows), np.concatenate(queries), len(objects) * len(self._block.conj_query))
+        return MatchPairs(np.concatenate(rows), np.concatenate(queries), len(objects) * len(self.block.conj_query))
 
 
 class ScanNearest(_Scan):
@@ -79,9 +73,9 @@ class ScanNearest(_Scan):
         queries: list[I32] = [np.empty(0, np.int32)]
         distances: list[I64] = [np.empty(0, np.int64)]
         for i, found in self._keyword_pairs(objects):
-            at = self._block.at[found]
+            at = self.block.at[found]
             lon, lat = np.full(found.size, objects.lon[i]), np.full(found.size, objects.lat[i])
-            distance = pair_distance_mm(self._space, at[:, 0], at[:, 1], lon, lat)
+            distance = pair_distance_mm(self.space, at[:, 0], at[:, 1], lon, lat)
             near = distance <= bounds.radius_mm[found]
             near &= (objects.ts[i] >= bounds.start[found]) & (objects.ts[i] < bounds.end[found])
             rows.append(np.full(int(near.sum()), i, np.int32))
@@ -91,7 +85,7 @@ class ScanNearest(_Scan):
             np.concatenate(rows),
             np.concatenate(queries),
             np.concatenate(distances),
-            len(objects) * len(self._block.conj_query),
+            len(objects) * len(self.block.conj_query),
         )
 
 

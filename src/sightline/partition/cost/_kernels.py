@@ -66,9 +66,6 @@ class Words(NamedTuple):
     neg: I32
 
 
-WORD_TYPES = (np.int64, np.int64, np.int32, np.int64, np.int32)
-
-
 @kernel
 def expected_matches(words: Words, subscription: int, counts: I64, objects: int) -> float:
     """Equations 1 and 5 of DkM-SKS times |O_init|: the sum over the conjuncts of a subscription.

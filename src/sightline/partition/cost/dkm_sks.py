@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from sightline.flat.arrays import F64, I32, I64, frozen
 from sightline.partition.cost import _kernels
-from sightline.partition.cost._kernels import WORD_TYPES, Words
+from sightline.partition.cost._kernels import Words
 
-__all__ = ["WORD_TYPES", "Words", "most_overlapping", "space_costs", "subscription_costs", "subset_cost"]
+__all__ = ["Words", "most_overlapping", "space_costs", "subscription_costs", "subset_cost"]
 
 
 def subscription_costs(words: Words, rows: I64, counts: npt.ArrayLike, objects: int) -> F64:

@@ -43,11 +43,6 @@ class GridT(NamedTuple):
     slot_count: I32
 
 
-GRID_TYPES = (
-    np.float64, np.float64, np.int32, np.int32, np.int32, np.int64, np.int64, np.int32, np.uint8, np.int32,
-)  # fmt: skip
-
-
 class QueryTerms(NamedTuple):
     """Conjuncts of queries: query q has ``conj[q]:conj[q+1]``; a ``wild`` one stands in all parts of a node."""
 
@@ -56,9 +51,6 @@ class QueryTerms(NamedTuple):
     pos_offsets: I64
     pos: I32
     hashes: I64
-
-
-QUERY_TYPES = (np.bool_, np.int64, np.int64, np.int32, np.int64)
 
 
 @kernel

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.flat.arrays import F64, I32, I64, Flag, frozen, frozen_fields
-from sightline.partition.kdt_tree._kernels import GRID_TYPES, GridT, slots_for
+from sightline.flat.arrays import F64, I32, I64, Flag, frozen
+from sightline.flat.records import frozen_fields
+from sightline.partition.kdt_tree._kernels import GridT, slots_for
 from sightline.text.dictionary import table_size
 
 __all__ = ["CellNode", "Vocabulary", "grid_of", "plain_nodes"]
@@ -60,7 +61,7 @@ def grid_of(x_edges: F64, y_edges: F64, nodes: Sequence[CellNode]) -> GridT:
             hashes[at], part[at], keyed[at], counts[at] = known.terms, known.part, known.keyed, known.counts
     boxes = np.array([node.box for node in nodes], np.int32).reshape(-1, 4)
     arrays = x_edges, y_edges, cell_node.ravel(), boxes, node_leaf, node_slot, hashes, part, keyed, counts
-    return frozen_fields(GridT, GRID_TYPES, arrays)
+    return frozen_fields(GridT, arrays)
 
 
 def plain_nodes(side: int, leaves: int) -> list[CellNode]:

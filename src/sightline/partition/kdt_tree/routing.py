@@ -11,7 +11,6 @@ Deviations (ours):
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -19,15 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.flat.arrays import F64, I32, Flag, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F64, I32, Flag, frozen, offsets_of
+from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_RANGE, QueryBlock
 from sightline.model.space import Space
 from sightline.partition.allocate import longest_first
 from sightline.partition.history import History
 from sightline.partition.kdt_tree._kernels import (
-    GRID_TYPES,
-    QUERY_TYPES,
     GridT,
     QueryTerms,
     send_objects,
@@ -45,7 +43,7 @@ _DEFAULTS = HybridParams()
 
 
 @dataclass(frozen=True)
-class KdtTreeRouting(Unlearning):
+class KdtTreeRouting(FlatRecord, Unlearning):
     """A grid^t index and the worker of each leaf of its tree."""
 
     name: ClassVar[str] = "kdt-tree"
@@ -67,7 +65,7 @@ class KdtTreeRouting(Unlearning):
         grid = grid_of(west + inner * (east - west), south + inner * (north - south), nodes)
         # An odd multiplier near the golden section of a power of two visits every number once.
         dealt = (np.arange(len(nodes)) * (int(0.618 * len(nodes)) | 1)) % len(nodes) % workers
-        return cls(workers, frozen(space.bounds, np.float64), grid, frozen(dealt, np.int32))
+        return cls(workers, np.array(space.bounds), grid, dealt.astype(np.int32))
 
     @classmethod
     def fitted(cls, history: History, space: Space, workers: int, params: HybridParams = _DEFAULTS) -> Self:
@@ -83,10 +81,10 @@ class KdtTreeRouting(Unlearning):
                 words = Vocabulary(sample.terms[known.terms], known.part, known.keyed, known.counts)
                 nodes[i] = CellNode(node.box, len(known.loads), words)
         grid = grid_of(sample.x_edges, sample.y_edges, nodes)
-        return cls(workers, frozen(space.bounds, np.float64), grid, frozen(tree.leaf_worker, np.int32))
+        return cls(workers, np.array(space.bounds), grid, tree.leaf_worker)
 
     def reassigned(self, loads: npt.NDArray[np.float64]) -> Self:
-        return replace(self, leaf_worker=frozen(longest_first(loads, self.workers), np.int32))
+        return replace(self, leaf_worker=longest_first(loads, self.workers))
 
     def route_objects(self, objects: ObjectColumns) -> ObjectRoutes:
         words = objects.terms
@@ -112,7 +110,7 @@ class KdtTreeRouting(Unlearning):
         lists = (
             wild, offsets_of(block.conj_query, len(block)), block.pos_offsets, block.pos, block.dictionary.hashes
         )  # fmt: skip
-        terms = frozen_fields(QueryTerms, QUERY_TYPES, lists)
+        terms = frozen_fields(QueryTerms, lists)
         pieces = frozen(block.piece_query, np.int32), frozen(block.piece_box, np.float64)
         return QueryLeaves(*visited_leaves(*pieces, terms, self.grid))
 
@@ -134,13 +132,3 @@ class KdtTreeRouting(Unlearning):
             "keywords": np.bincount(leaf_of_term, minlength=len(node)).astype(np.int64),
         }  # fmt: skip
         return pa.table(columns)
-
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        plain = {"workers": np.array([self.workers]), "bounds": self.bounds, "leaf_worker": self.leaf_worker}
-        return plain | self.grid._asdict()
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
-        grid = frozen_fields(GridT, GRID_TYPES, (arrays[name] for name in GridT._fields))
-        bounds, worker = frozen(arrays["bounds"], np.float64), frozen(arrays["leaf_worker"], np.int32)
-        return cls(int(arrays["workers"][0]), bounds, grid, worker)

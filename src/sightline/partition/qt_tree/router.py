@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sightline.flat.arrays import I32, I64, frozen
+from sightline.flat.records import Arrays
 from sightline.index.protocol import ObjectColumns
 from sightline.partition.leaf_routes import at_leaves
-from sightline.partition.protocol import Arrays, ObjectRoutes
+from sightline.partition.protocol import ObjectRoutes
 from sightline.partition.qt_tree._kernels import Lists, add_terms, covers_of, descend, numbers_of
 from sightline.partition.qt_tree.tree import Tree
 

@@ -9,7 +9,7 @@ Keyword lists only grow, and H with them; they begin anew with every fit (errata
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -18,13 +18,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.arrays import I32, I64, Flag, frozen
+from sightline.flat.records import Arrays, FlatRecord
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space
 from sightline.partition.allocate import karmarkar_karp as allocate
 from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning, with_nearest_everywhere
-from sightline.partition.protocol import Arrays, ObjectRoutes, QueryLeaves, QueryRoutes
+from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 from sightline.partition.qt_tree._kernels import LEAF, SPATIAL, targets_of_boxes
 from sightline.partition.qt_tree.build import grow
 from sightline.partition.qt_tree.router import TreeRouter
@@ -46,7 +47,7 @@ DEFAULTS = QtTreeParams()
 
 
 @dataclass(frozen=True, eq=False)
-class TreeRouting:
+class TreeRouting(FlatRecord):
     """A tree and the workers of its leaves."""
 
     name: ClassVar[str]
@@ -125,14 +126,6 @@ class TreeRouting:
         out = np.zeros(len(number), np.int64)
         out[number >= 0] = lengths[number[number >= 0]]
         return out
-
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        return {"workers": np.array([self.workers]), "leaf_worker": self.leaf_worker, **self.tree.to_arrays()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
-        worker = frozen(arrays["leaf_worker"], np.int32)
-        return cls(int(arrays["workers"][0]), Tree.from_arrays(arrays), worker)
 
 
 class LearningTree(TreeRouting):

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, I64, U8, frozen
+from sightline.flat.arrays import F64, I32, I64, U8
+from sightline.flat.records import FlatRecord
 from sightline.partition.qt_tree._kernels import LEAF, TEXTUAL, Asked, Nodes
 
 __all__ = ["Tree"]
 
-_DTYPES: dict[str, type[np.generic]] = {
-    "kind": np.uint8, "first": np.int32, "box": np.float64, "cut": np.float64, "leaf": np.int32, "lists": np.int32,
-    "load": np.float64, "has": np.uint8, "h": np.float64, "objects": np.int64, "weight": np.float64,
-    "hashes": np.int64, "slots": np.int32, "mass": np.float64, "lengths_srq": np.float64, "lengths_skq": np.float64,
-}  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(FlatRecord):
     """n nodes, of which some are leaves; m keyword lists, four for each textual node; v words with mass.
 
     A word that no snapshot query of the history asks for changes no H; lists leave it out (ours), which keeps them
@@ -45,10 +37,6 @@ class Tree:
     mass: F64  # [v, 2] M_srq, M_skq
     lengths_srq: F64
     lengths_skq: F64
-
-    def __post_init__(self) -> None:
-        for name, dtype in _DTYPES.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
 
     @property
     def nodes(self) -> Nodes:
@@ -96,12 +84,3 @@ class Tree:
         group, bit = divmod(number, 4)
         listed: I64 = self.hashes[(self.has[group] >> bit) & 1 == 1]
         return listed
-
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Named flat arrays for a file."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
-        """Inverse of :meth:`to_arrays`; nothing is copied."""
-        return cls(**{name: frozen(arrays[name], dtype) for name, dtype in _DTYPES.items()})  # type: ignore[arg-type]

@@ -24,17 +24,11 @@ class Places(NamedTuple):
     below: I32  # [i, j]: objects of the first i blocks of numbers that are in the first j blocks of ``by_lon``
 
 
-PLACE_TYPES = (np.float64, np.float64, np.float64, np.int32, np.int32)
-
-
 class Postings(NamedTuple):
     """Objects of every term, ascending."""
 
     offsets: I64
     objects: I32
-
-
-POSTING_TYPES = (np.int64, np.int32)
 
 
 class Nearest(NamedTuple):

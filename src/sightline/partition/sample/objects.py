@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of, sorted_distinct
+from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.distance import EARTH_RADIUS_M
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import QueryBlock
-from sightline.partition.cost.dkm_sks import WORD_TYPES, Words
-from sightline.partition.protocol import Arrays
+from sightline.partition.cost.dkm_sks import Words
 from sightline.partition.sample._kernels import (
-    PLACE_TYPES,
-    POSTING_TYPES,
     Places,
     Postings,
     block_size,
@@ -30,13 +27,13 @@ __all__ = ["Sample"]
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class Sample(FlatRecord):
     """Objects ordered by latitude; terms are known by their hashes, ascending."""
 
     geographic: bool
     places: Places
     hashes: I64
-    postings: Postings
+    postings: Annotated[Postings, "post_"]
 
     def __len__(self) -> int:
         return int(self.places.lat.shape[0])
@@ -72,9 +69,9 @@ class Sample:
         cells = np.bincount(np.arange(n) // block * side + rank // block, minlength=side * side).reshape(side, side)
         below = np.zeros((side + 1, side + 1), np.int32)
         below[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
-        places = frozen_fields(Places, PLACE_TYPES, (lon, lat, lon[by_lon], by_lon, below))
-        lists = offsets_of(pairs // max(1, n), len(hashes)), pairs % max(1, n)
-        return cls(geographic, places, frozen(hashes, np.int64), frozen_fields(Postings, POSTING_TYPES, lists))
+        places = Places(lon, lat, lon[by_lon], by_lon.astype(np.int32), below)
+        postings = Postings(offsets_of(pairs // max(1, n), len(hashes)), (pairs % max(1, n)).astype(np.int32))
+        return cls(geographic, places, hashes, postings)
 
     def numbers(self, dictionary: TermDictionary) -> I32:
         """This sample's number of each term, -1 where no object has it."""
@@ -91,7 +88,7 @@ class Sample:
         """The keywords of the queries of a block in this sample's numbers."""
         number = self.numbers(block.dictionary)
         lists = block.pos_offsets, number[block.pos], block.neg_offsets, number[block.neg]
-        return frozen_fields(Words, WORD_TYPES, (offsets_of(block.conj_query, len(block)), *lists))
+        return frozen_fields(Words, (offsets_of(block.conj_query, len(block)), *lists))
 
     def reach_mm(self, words: Words, rows: I64, at: F64, k: I32) -> tuple[I64, int]:
         """Distance of the k-th nearest match of the queries ``rows`` at ``at``: whole thousandths, rounded up;
@@ -111,22 +108,6 @@ class Sample:
     def positions(self) -> F64:
         """Where the objects are, in the space of straight distances."""
         return frozen(positions(self.places.lon, self.places.lat, self.geographic), np.float64)
-
-    def to_arrays(self, prefix: str) -> dict[str, npt.NDArray[np.generic]]:
-        """Named flat arrays."""
-        named: dict[str, npt.NDArray[Any]] = {"geographic": np.array([self.geographic]), "hashes": self.hashes}
-        named |= self.places._asdict() | {f"post_{name}": array for name, array in self.postings._asdict().items()}
-        return {prefix + name: array for name, array in named.items()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays, prefix: str) -> Self:
-        """Inverse of :meth:`to_arrays`; nothing is copied."""
-        places = frozen_fields(Places, PLACE_TYPES, (arrays[prefix + name] for name in Places._fields))
-        lists = (arrays[f"{prefix}post_{name}"] for name in Postings._fields)
-        postings = frozen_fields(Postings, POSTING_TYPES, lists)
-        return cls(
-            bool(arrays[prefix + "geographic"][0]), places, frozen(arrays[prefix + "hashes"], np.int64), postings
-        )
 
 
 def positions(lon: F64, lat: F64, geographic: bool) -> F64:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sightline.flat.arrays import F64, I32, I64
+from sightline.flat.records import Arrays, FlatRecord
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space
@@ -27,7 +27,7 @@ TYPES = ("srq", "skq", "stq", "crq", "ckq", "ctq")
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class Statistics(FlatRecord):
     """Decayed counts of queries and objects per cell of a pyramid; see :class:`Pyramid` for the numbers of cells.
 
     Notes
@@ -44,7 +44,7 @@ class Statistics:
     weights: F64  # [6, cells] queries that overlap a cell
     objects: F64  # [cells]
     span_s: float
-    keywords: KeywordMasses
+    keywords: Annotated[KeywordMasses, "term_"]
     lengths: F64  # [6, LONGEST + 1] queries by number of keywords
     durations: F64  # [6, BINS] queries by duration
     seconds: F64  # [6, BINS] the sum of those durations
@@ -113,14 +113,14 @@ class Statistics:
         weights[SKQ if asked else SKQ + CRQ] *= scale
         return self._plus(weights, tally.lengths, tally.durations, tally.seconds, tally.keywords)
 
-    def with_searches(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Statistics:
+    def with_searches(self, arrays: Arrays) -> Statistics:
         """With the counts of :meth:`SearchCounts.to_arrays`."""
         levels, bounds = int(arrays["levels"][0]), tuple(arrays["bounds"].tolist())
         if levels != self.params.levels or bounds != tuple(self.space.bounds):
             raise ValueError(f"searches were counted in other cells: levels {levels}, {bounds}")
         weights = dense("weights", arrays, self.weights.shape)
         lengths, durations, seconds = (arrays[name] for name in ("lengths", "durations", "seconds"))
-        return self._plus(weights, lengths, durations, seconds, KeywordMasses.from_arrays(arrays))
+        return self._plus(weights, lengths, durations, seconds, KeywordMasses.from_arrays(arrays, prefix="term_"))
 
     def _plus(self, weights: F64, lengths: F64, durations: F64, seconds: F64, keywords: KeywordMasses) -> Statistics:
         return replace(
@@ -188,26 +188,21 @@ class Statistics:
         """What Equation 2 needs besides the partition."""
         return cost_model(self.types, self.length_chances(SRQ), self.length_chances(SKQ), self.lifetimes[CRQ:])
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Named flat arrays for a file."""
+    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
+        """Named flat arrays for a file; cells without counts are left out."""
         sizes = [self.params.levels, self.params.terms, self.params.sample, int(self.space.is_geographic)]
-        plain = {name: getattr(self, name) for name in ("lengths", "durations", "seconds")}
         cells = {**sparse("weights", self.weights), **sparse("objects", self.objects)}
-        place = {"bounds": np.asarray(self.space.bounds, np.float64), "span_s": np.array([self.span_s])}
-        return {**cells, **plain, **place, "sizes": np.array(sizes, np.int64), **self.keywords.to_arrays()}
+        more = {"bounds": np.array(self.space.bounds, np.float64), "sizes": np.array(sizes, np.int64), **cells}
+        return super().to_arrays(prefix) | {prefix + name: array for name, array in more.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Statistics:
-        """Inverse of :meth:`to_arrays`; the arrays may be read-only."""
-        levels, terms, sample, geographic = arrays["sizes"].tolist()
-        space = Space.geographic() if geographic else Space.planar(arrays["bounds"].tolist())
-        plain = {name: np.asarray(arrays[name], np.float64) for name in ("lengths", "durations", "seconds")}
-        params = StatisticsParams(levels, terms, sample)
+    def from_arrays(cls, arrays: Arrays, *given: Any, prefix: str = "") -> Self:
+        levels, terms, sample, geographic = arrays[f"{prefix}sizes"].tolist()
+        space = Space.geographic() if geographic else Space.planar(arrays[f"{prefix}bounds"].tolist())
         cells = Pyramid(space.bounds, levels).cells
-        return cls(
-            space=space, params=params, span_s=float(arrays["span_s"][0]), keywords=KeywordMasses.from_arrays(arrays),
-            weights=dense("weights", arrays, (6, cells)), objects=dense("objects", arrays, (cells,)), **plain,
-        )  # fmt: skip
+        shapes = {f"{prefix}weights": (6, cells), f"{prefix}objects": (cells,)}
+        counts = {name: dense(name, arrays, shape) for name, shape in shapes.items()}
+        return super().from_arrays({**arrays, **counts}, space, StatisticsParams(levels, terms, sample), prefix=prefix)
 
 
 def _shares(counts: F64, otherwise: int) -> F64:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sightline.flat.arrays import F64, I64
+from sightline.flat.records import FlatRecord
 
 __all__ = ["KeywordMasses"]
 
 
 @dataclass(frozen=True, eq=False)
-class KeywordMasses:
+class KeywordMasses(FlatRecord):
     """How often SRQs (row 0) and SKQs (row 1) ask for a term.
 
     Ours: one distribution per type for the whole space. The paper has one per cell of J, which for a vocabulary of
@@ -79,16 +78,3 @@ class KeywordMasses:
         order = np.lexsort((self.hashes, -self.weights.sum(axis=0)))
         kept, dropped = np.sort(order[:most]), order[most:]
         return KeywordMasses(self.hashes[kept], self.weights[:, kept], self.rest + self.weights[:, dropped].sum(axis=1))
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Named flat arrays."""
-        return {"term_hashes": self.hashes, "term_weights": self.weights, "term_rest": self.rest}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> KeywordMasses:
-        """Inverse of :meth:`to_arrays`."""
-        return cls(
-            np.asarray(arrays["term_hashes"], np.int64),
-            np.asarray(arrays["term_weights"], np.float64),
-            np.asarray(arrays["term_rest"], np.float64),
-        )

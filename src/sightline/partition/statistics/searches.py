@@ -43,5 +43,5 @@ class SearchCounts:
             "lengths": tally.lengths,
             "durations": tally.durations,
             "seconds": tally.seconds,
-            **tally.keywords.pruned(_HANDED_ON).to_arrays(),
+            **tally.keywords.pruned(_HANDED_ON).to_arrays("term_"),
         }

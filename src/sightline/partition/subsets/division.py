@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.arrays import F64, I32, I64, U8, frozen, sorted_distinct
+from sightline.flat.records import FlatRecord
 from sightline.index.standing.block import QueryBlock
-from sightline.partition.protocol import Arrays
 from sightline.partition.subsets.greedy import longest_first
 from sightline.partition.subsets.later import rows_of
 
@@ -31,14 +31,8 @@ class Plan(NamedTuple):
     split: U8
 
 
-_DTYPES: dict[str, type[np.generic]] = {
-    "num": np.int64, "part": np.int32, "weight": np.float64, "worker": np.int32, "subset": np.int32, "box": np.float64,
-    "cost": np.float64, "keywords": np.int64, "split": np.uint8,
-}  # fmt: skip
-
-
 @dataclass(frozen=True, eq=False)
-class Division:
+class Division(FlatRecord):
     """Subscription numbers, ascending, with the part each is in and what it weighs; and the parts.
 
     A part is what one worker has of one subset: DkM-SKS spreads a subset over the workers (Alg. 3), the others do not.
@@ -57,7 +51,8 @@ class Division:
     @classmethod
     def empty(cls) -> Self:
         """No subscriptions."""
-        return cls.from_arrays({name: np.empty((0, 4) if name == "box" else 0) for name in _DTYPES}, "")
+        nothing: Any = np.empty(0)
+        return cls(*(nothing,) * 5, np.empty((0, 4)), *(nothing,) * 3)
 
     @classmethod
     def of(cls, block: QueryBlock, rows: I64, plan: Plan, workers: int) -> Self:
@@ -73,7 +68,7 @@ class Division:
             "cost": np.bincount(part, plan.weight, minlength=len(distinct)),
             "keywords": _keywords(block, rows, part, len(distinct)),
         }  # fmt: skip
-        return cls.from_arrays(made, "")
+        return cls(**made)
 
     def __len__(self) -> int:
         return int(self.worker.shape[0])
@@ -95,11 +90,11 @@ class Division:
     def subset_boxes(self) -> F64:
         """R of every subset, by number."""
         first = np.flatnonzero(np.diff(self.subset, prepend=-1))
-        return frozen(self.box[first], np.float64)
+        return frozen(self.box[first])
 
     def reassigned(self, loads: F64, begin: F64) -> Self:
         """The parts dealt anew, heaviest first, to workers that have a load already."""
-        return replace(self, worker=frozen(longest_first(loads, begin), np.int32))
+        return replace(self, worker=longest_first(loads, begin))
 
     def leaf_rows(self, first: int) -> pa.Table:
         """The parts as rows of a leaf table, numbered from ``first``."""
@@ -116,16 +111,6 @@ class Division:
                 "keywords": self.keywords,
             }
         )
-
-    def to_arrays(self, prefix: str) -> dict[str, npt.NDArray[np.generic]]:
-        """Named flat arrays."""
-        return {prefix + field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays, prefix: str) -> Self:
-        """Inverse of :meth:`to_arrays`; what has the right type is not copied."""
-        made: dict[str, Any] = {name: frozen(arrays[prefix + name], kind) for name, kind in _DTYPES.items()}
-        return cls(**made)
 
 
 def _keywords(block: QueryBlock, rows: I64, part: npt.NDArray[np.int64], parts: int) -> I64:

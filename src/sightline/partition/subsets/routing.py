@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.arrays import F64, I32, I64
+from sightline.flat.records import Arrays, FlatRecord
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
 from sightline.partition.broadcast import BroadcastRouting
 from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning
-from sightline.partition.protocol import Arrays, ObjectRoutes, QueryLeaves, QueryRoutes
+from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 from sightline.partition.sample import Sample
 from sightline.partition.subsets.division import Division, Plan
 from sightline.partition.subsets.greedy import in_turn, weights
@@ -28,7 +29,7 @@ __all__ = ["SubsetRouting"]
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetRouting(Unlearning, ABC):
+class SubsetRouting(FlatRecord, Unlearning, ABC):
     """Every object to every worker (DkM-SKS section 2), its owner by place; subscriptions divided by cost.
 
     Subscriptions of the history stand where the fit put them. Each new one goes to the worker with the least C(w),
@@ -50,8 +51,8 @@ class SubsetRouting(Unlearning, ABC):
 
     workers: int
     space: Space
-    sample: Sample
-    division: Division
+    sample: Annotated[Sample, "sample_"]
+    division: Annotated[Division, "division_"]
     later: Later = field(default_factory=Later.nothing)  # of the running process; no file has it
 
     @staticmethod
@@ -151,16 +152,11 @@ class SubsetRouting(Unlearning, ABC):
     def leaf_table(self) -> pa.Table:
         return pa.concat_tables([self._owners.leaf_table(), self.division.leaf_rows(self.workers)])
 
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        plain: dict[str, npt.NDArray[np.generic]] = {
-            "workers": np.array([self.workers]),
-            "bounds": np.asarray(self.space.bounds, np.float64),
-        }
-        return plain | self.sample.to_arrays("sample_") | self.division.to_arrays("division_")
+    def to_arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
+        return super().to_arrays(prefix) | {f"{prefix}bounds": np.array(self.space.bounds, np.float64)}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Self:
-        sample = Sample.from_arrays(arrays, "sample_")
-        west, south, east, north = (float(side) for side in np.asarray(arrays["bounds"], np.float64))
-        space = Space("geographic" if sample.geographic else "planar", (west, south, east, north))
-        return cls(int(arrays["workers"][0]), space, sample, Division.from_arrays(arrays, "division_"))
+    def from_arrays(cls, arrays: Arrays, *given: Any, prefix: str = "") -> Self:
+        west, south, east, north = arrays[f"{prefix}bounds"].tolist()
+        system = "geographic" if arrays[f"{prefix}sample_geographic"][0] else "planar"
+        return super().from_arrays(arrays, Space(system, (west, south, east, north)), prefix=prefix)

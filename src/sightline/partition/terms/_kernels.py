@@ -20,9 +20,6 @@ class TermTable(NamedTuple):
     worker: I32
 
 
-TABLE_TYPES = (np.int64, np.int32, np.int64, np.int32)
-
-
 @kernel
 def find_hash(hashes: I64, slots: I32, wanted: np.int64) -> np.int64:
     """Number of the term with a hash, -1 if there is none."""

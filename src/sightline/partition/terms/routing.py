@@ -9,7 +9,6 @@ queries, which count at the owner.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -17,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
+from sightline.flat.records import FlatRecord
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
@@ -27,7 +27,6 @@ from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 from sightline.partition.terms._kernels import (
-    TABLE_TYPES,
     TermTable,
     keys_of_conjuncts,
     places_of,
@@ -40,7 +39,7 @@ __all__ = ["TermRouting"]
 
 
 @dataclass(frozen=True, eq=False)
-class TermRouting(Unlearning):
+class TermRouting(FlatRecord, Unlearning):
     """Term -> worker, for the terms of a vocabulary; the rest is hashed. One leaf per worker, without a place.
 
     A term is its 64-bit hash: strings that share one are routed alike, which is harmless.
@@ -74,13 +73,12 @@ class TermRouting(Unlearning):
 
     @classmethod
     def _over(cls, vocabulary: Vocabulary, worker: I32, space: Space, workers: int) -> Self:
-        bounds = np.asarray(space.bounds, np.float64)
-        return cls(workers, bounds, vocabulary.hashes, vocabulary.slots, vocabulary.objects, worker)
+        return cls(workers, np.array(space.bounds), vocabulary.hashes, vocabulary.slots, vocabulary.objects, worker)
 
     @property
     def table(self) -> TermTable:
         """The terms as kernels take them."""
-        return frozen_fields(TermTable, TABLE_TYPES, (self.hashes, self.slots, self.frequency, self.term_worker))
+        return TermTable(self.hashes, self.slots, self.frequency, self.term_worker)
 
     def reassigned(self, loads: npt.NDArray[np.float64]) -> Self:
         return self  # there is nothing to deal: a worker's terms are one leaf, and every worker has one
@@ -129,21 +127,4 @@ class TermRouting(Unlearning):
                 "north": north,
                 "keywords": np.bincount(self.term_worker, minlength=self.workers),
             }
-        )
-
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        return {
-            "workers": np.array([self.workers]), "bounds": self.bounds, "hashes": self.hashes, "slots": self.slots,
-            "frequency": self.frequency, "term_worker": self.term_worker,
-        }  # fmt: skip
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
-        return cls(
-            int(arrays["workers"][0]),
-            frozen(arrays["bounds"], np.float64),
-            frozen(arrays["hashes"], np.int64),
-            frozen(arrays["slots"], np.int32),
-            frozen(arrays["frequency"], np.int64),
-            frozen(arrays["term_worker"], np.int32),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,6 @@ Box = tuple[
 @dataclass(frozen=True)
 class CutRouting(TiledRouting):
     """Columns and rows lie between cuts; a point on a cut is east or north of it."""
-
-    dtypes: ClassVar[dict[str, type[np.generic]]] = {
-        **TiledRouting.dtypes, "x_cuts": np.float64, "y_cuts": np.float64
-    }  # fmt: skip
 
     x_cuts: F64  # ascending, inside the bounds
     y_cuts: F64

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.arrays import F64, I32, frozen
+from sightline.flat.records import FlatRecord
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.allocate import longest_first
@@ -39,7 +39,7 @@ def dealt(loads: F64, workers: int) -> I32:
 
 
 @dataclass(frozen=True)
-class TiledRouting(Unlearning, ABC):
+class TiledRouting(FlatRecord, Unlearning, ABC):
     """A raster of cells, the leaf of each, and the leaves' workers.
 
     A subclass says how coordinates become cells (:meth:`leaves_at`, :meth:`ranges_of`, :meth:`edges`).
@@ -48,19 +48,12 @@ class TiledRouting(Unlearning, ABC):
     name: ClassVar[str]
     duplicates: ClassVar[bool] = False
     split: ClassVar[str]  # how a leaf was made, for tables
-    dtypes: ClassVar[dict[str, type[np.generic]]] = {
-        "bounds": np.float64, "raster": np.int32, "spans": np.int32, "leaf_worker": np.int32,
-    }  # fmt: skip
 
     workers: int
     bounds: F64  # west, south, east, north
     raster: I32  # [rows, columns]: the leaf of a cell, rows from the south
     spans: I32  # [leaves, 4]: left column, bottom row, right column, top row, ends included
     leaf_worker: I32  # [leaves]
-
-    def __post_init__(self) -> None:
-        for name, dtype in self.dtypes.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
 
     @abstractmethod
     def leaves_at(self, lon: F64, lat: F64) -> I32:
@@ -107,10 +100,3 @@ class TiledRouting(Unlearning, ABC):
         x, y = self.edges()
         left, bottom, right, top = self.spans.T
         return leaf_rows(self.leaf_worker, self.split, x[left], y[bottom], x[right + 1], y[top + 1])
-
-    def to_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        return {"workers": np.array([self.workers]), **{name: getattr(self, name) for name in self.dtypes}}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> Self:
-        return cls(int(arrays["workers"][0]), **{name: arrays[name] for name in cls.dtypes})  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0)
 
 def open_tables(file: ArrayFile) -> Tables:
     """Map a file of pane counts; only what is narrow there is copied."""
-    words = TermDictionary.from_arrays({name: file.array(name) for name in _WORDS}, "term_")
+    words = TermDictionary.from_arrays({name: file.array(name) for name in _WORDS}, prefix="term_")
     flat = {field: file.array(field) for field in _FLAT}
     flat["count"] = flat["count"].astype(np.int64)
     counts = PaneCounts(**flat, dictionary=words)

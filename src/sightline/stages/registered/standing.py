@@ -78,7 +78,7 @@ def _open(file: ArrayFile) -> Compiled:
     arrays = {name: file.array(name) for name in file.names}
     index = (nearest_index if file.meta["kind"] == NEAREST else standing_index)(file.meta["index"])
     own = {name.removeprefix(INDEX): array for name, array in arrays.items() if name.startswith(INDEX)}
-    return Compiled(QueryBlock.from_arrays(arrays, BLOCK), index.from_arrays(own, space))
+    return Compiled(QueryBlock.from_arrays(arrays, prefix=BLOCK), index.from_arrays(own, space))
 
 
 def open_compiled(job: Job, kind: str, worker: int) -> list[Compiled]:

@@ -12,12 +12,13 @@ until then a summary may name terms nobody waits for any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import frozen
+from sightline.flat.arrays import I64, Flag, frozen
+from sightline.flat.records import FlatRecord
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.partition import Routing
 from sightline.partition.protocol import QueryRoutes
@@ -25,23 +26,19 @@ from sightline.stages.registered._kernels import awaited_pairs
 from sightline.store.array_file import ArrayFile
 from sightline.text.term_batch import TermBatch
 
-Flags = npt.NDArray[np.bool_]
 
-
-class Summary(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Summary(FlatRecord):
     """Terms by ascending hash, who waits for each, and who waits for everything."""
 
-    hashes: npt.NDArray[np.int64]
-    waits: Flags  # [terms, workers]
-    wild: Flags  # [workers]
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"hashes": self.hashes, "waits": self.waits, "wild": self.wild}
+    hashes: I64
+    waits: Flag  # [terms, workers]
+    wild: Flag  # [workers]
 
 
 def open_summary(file: ArrayFile) -> Summary:
     """Map a summary."""
-    return Summary(file.array("hashes"), file.array("waits"), file.array("wild"))
+    return Summary.from_arrays({name: file.array(name) for name in file.names})
 
 
 def summarise(block: QueryBlock, routing: Routing) -> Summary:
@@ -81,7 +78,7 @@ def merged(summaries: Sequence[Summary]) -> Summary:
 
 def awaited(
     summaries: Sequence[Summary], terms: TermBatch, row: npt.NDArray[np.int32], worker: npt.NDArray[np.int32]
-) -> Flags:
+) -> Flag:
     """Which pairs (row, worker) somebody at the worker may wait for; nobody does without any summary."""
     keep = np.zeros(row.size, np.bool_)
     if not summaries:

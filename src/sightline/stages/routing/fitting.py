@@ -124,5 +124,5 @@ def history_arrays(history: History) -> dict[str, npt.NDArray[Any]]:
 def open_history(file: ArrayFile) -> History:
     """Map a history; nothing is copied."""
     arrays: Mapping[str, npt.NDArray[Any]] = {name: file.array(name) for name in file.names}
-    standing, asked = QueryBlock.from_arrays(arrays, _STANDING), QueryBlock.from_arrays(arrays, _ASKED)
+    standing, asked = (QueryBlock.from_arrays(arrays, prefix=prefix) for prefix in (_STANDING, _ASKED))
     return History(objects_in(arrays), standing, asked, int(arrays["span_us"][0]))

@@ -66,7 +66,7 @@ def object_arrays(objects: ObjectColumns) -> dict[str, npt.NDArray[Any]]:
 
 def objects_in(arrays: Mapping[str, npt.NDArray[Any]]) -> ObjectColumns:
     """Inverse of :func:`object_arrays`."""
-    return ObjectColumns(arrays["lon"], arrays["lat"], arrays["ts"], TermBatch.from_arrays(arrays, _TERMS))
+    return ObjectColumns(arrays["lon"], arrays["lat"], arrays["ts"], TermBatch.from_arrays(arrays, prefix=_TERMS))
 
 
 def open_sample(file: ArrayFile) -> ObjectColumns:

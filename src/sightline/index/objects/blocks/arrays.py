@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sightline.flat.arrays import I64, frozen, frozen_fields
+from sightline.flat.arrays import I64, frozen
+from sightline.flat.records import frozen_fields
 from sightline.index.objects._kernels import gather_lists, invert
 from sightline.index.objects.blocks import _kernels
 from sightline.index.objects.blocks._kernels import Asked, BlockArrays, Tables
@@ -16,10 +17,8 @@ from sightline.index.protocol import Conjunct, ObjectColumns
 __all__ = ["NO_TABLES", "asked_of", "build_blocks", "open_blocks", "open_tables"]
 
 _F, _I, _J = np.float64, np.int64, np.int32
-_TYPES = (_F, _F, _I, _I, _J, _I, _I, _F, _I, _I, _J, _J)  # and the postings, uint8 or int32
-_TABLE_TYPES = (_I, _J, _J, np.uint16)
 
-NO_TABLES = frozen_fields(Tables, _TABLE_TYPES, ([0], [], [], []))
+NO_TABLES = frozen_fields(Tables, ([0], [], [], []))
 
 
 def build_blocks(
@@ -48,12 +47,12 @@ def build_blocks(
 def open_blocks(arrays: Callable[[str], Any]) -> BlockArrays:
     """Blocks over (mapped) arrays."""
     values = [arrays(name) for name in BlockArrays._fields]
-    return frozen_fields(BlockArrays, (*_TYPES, values[-1].dtype.type), values)
+    return frozen_fields(BlockArrays, values)
 
 
 def open_tables(arrays: Callable[[str], Any]) -> Tables:
     """Term-frequency tables over (mapped) arrays."""
-    return frozen_fields(Tables, _TABLE_TYPES, (arrays(name) for name in Tables._fields))
+    return frozen_fields(Tables, (arrays(name) for name in Tables._fields))
 
 
 def asked_of(conjuncts: Sequence[Conjunct]) -> Asked:
@@ -62,4 +61,4 @@ def asked_of(conjuncts: Sequence[Conjunct]) -> Asked:
     flat: list[Any] = []
     for lists in sides:
         flat += [np.cumsum([0, *map(len, lists)]), [term for terms in lists for term in terms]]
-    return frozen_fields(Asked, (_I, _J, _I, _J), flat)
+    return frozen_fields(Asked, flat)

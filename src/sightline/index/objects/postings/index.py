@@ -25,7 +25,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I64, frozen, frozen_fields
+from sightline.flat.arrays import F64, I64, frozen
+from sightline.flat.records import frozen_fields
 from sightline.geo.contains import inside
 from sightline.index._kernels import count_terms
 from sightline.index.entry import Entry
@@ -50,11 +51,6 @@ __all__ = ["PARAMS", "PostingsIndex", "PostingsParams"]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_DTYPES = (
-    np.float64, np.float64, np.int64, np.int32, np.int32, np.int32, np.int32, np.uint32, np.int32, np.int32, np.uint64,
-    np.uint64, np.float64, np.int64,
-)  # fmt: skip
-_TABLE_DTYPES = (np.int32, np.int32, np.int32, np.int32)
 _EVERYTHING: Conjunct = ((), ())
 _DOUBLE = np.dtype(np.float64)
 _RANGE_ROWS = Entry(_kernels.range_rows)
@@ -130,7 +126,7 @@ class PostingsIndex:
     @classmethod
     def open(cls, arrays: Callable[[str], Any], rows: int) -> Self:
         """Reader over (mapped) arrays."""
-        return cls(frozen_fields(PostingsArrays, _DTYPES, (arrays(name) for name in PostingsArrays._fields)), arrays)
+        return cls(frozen_fields(PostingsArrays, (arrays(name) for name in PostingsArrays._fields)), arrays)
 
     @property
     def work(self) -> Work:
@@ -216,7 +212,7 @@ class PostingsIndex:
     @cached_property
     def _tables(self) -> TermTables:
         named = (self._named(f"tables_{name}") for name in TermTables._fields)
-        return frozen_fields(TermTables, _TABLE_DTYPES, named)
+        return frozen_fields(TermTables, named)
 
     def _summed(self, lo_us: int, hi_us: int, region: Region) -> bool:
         """Whether prefix counts hold: every row is of the time, and cells can be told to lie inside."""

@@ -15,47 +15,43 @@ grid; here it makes the boxes above it unbounded until it is filled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from sightline.flat.arrays import I64, frozen_fields
+from sightline.flat.arrays import I64
 from sightline.geo.curve import curve_keys
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.balls import _kernels
 from sightline.index.standing.balls._kernels import FAN, LEVELS, Nodes
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.inverted._kernels import Kept, Objects, Output, Scratch
-from sightline.index.standing.inverted.index import FileParts, InvertedIndex, Reach, frozen_file, inverted_file
+from sightline.index.standing.inverted.index import InvertedIndex, Reach, inverted_file
 from sightline.model.space import Space
 
 __all__ = ["BallsIndex"]
 
-NODE_TYPES = (np.int32, np.int64)
 
-
+@dataclass(frozen=True, eq=False)
 class BallsIndex(InvertedIndex):
     """Frozen inverted file along the curve, with boxes over its runs."""
 
-    def __init__(self, parts: FileParts, nodes: Nodes, space: Space) -> None:
-        super().__init__(parts, space)
-        self._tree = nodes
+    tree: Nodes
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space) -> Self:
         """Index a block."""
         parts = inverted_file(block, curve_keys(block.at[:, 0], block.at[:, 1], space.bounds))
-        return cls(parts, _nodes_over(parts), space)
+        return cls(*parts, space, _nodes_over(parts[0].starts))
 
     def _match(
         self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch, out: Output
     ) -> tuple[int, int, int]:
         return _kernels.balls_match(
-            self._parts.arrays,
-            self._tree,
-            self._parts.lists,
+            self.arrays,
+            self.tree,
+            self.lists,
             reach.reaches,
             reach.node,
             kept,
@@ -73,25 +69,15 @@ class BallsIndex(InvertedIndex):
         A single sweep would approach each unfilled ball from afar, every object a little nearer than the one before,
         and shrink it thousands of times. So every 4^j-th object goes first, from the largest j down.
         """
-        keys = curve_keys(objects.lon, objects.lat, self._space.bounds)
+        keys = curve_keys(objects.lon, objects.lat, self.space.bounds)
         along = np.arange(len(keys)) if (keys[1:] >= keys[:-1]).all() else np.argsort(keys, kind="stable")
         return along[_coarse_to_fine(len(keys))]
 
     def _nodes(self) -> int:
-        return int(self._tree.first[-1, -1])
+        return int(self.tree.first[-1, -1])
 
     def _raise_nodes(self, reach: Reach) -> None:
-        _kernels.box_all(self._parts.arrays.starts, self._tree, reach.reaches.ball, reach.node)
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays of the index, with what it verifies against."""
-        return {**super().to_arrays(), **self._tree._asdict()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
-        """Index over (mapped) arrays."""
-        nodes = frozen_fields(Nodes, NODE_TYPES, (arrays[name] for name in Nodes._fields))
-        return cls(frozen_file(arrays), nodes, space)
+        _kernels.box_all(self.arrays.starts, self.tree, reach.reaches.ball, reach.node)
 
 
 def _coarse_to_fine(n: int) -> I64:
@@ -105,9 +91,8 @@ def _coarse_to_fine(n: int) -> I64:
     return np.concatenate(passes[::-1])
 
 
-def _nodes_over(parts: FileParts) -> Nodes:
+def _nodes_over(starts: I64) -> Nodes:
     """Nodes of the lists of more than FAN entries; shorter ones are read as they are."""
-    starts = parts.arrays.starts
     sizes = np.diff(starts)
     long = np.flatnonzero(sizes > FAN)
     tree = np.full(len(sizes), -1, np.int32)
@@ -119,4 +104,4 @@ def _nodes_over(parts: FileParts) -> Nodes:
         first[1:, level] = np.cumsum(counts)
         first[:, level] += base
         base = int(first[-1, level])
-    return frozen_fields(Nodes, NODE_TYPES, (tree, first))
+    return Nodes(tree, first)

@@ -20,10 +20,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, I64, U8, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F64, I32, I64, U8, frozen, offsets_of
+from sightline.flat.records import frozen_fields
 from sightline.geo.region_table import RegionTable
 from sightline.index.protocol import MatchPairs, ObjectColumns
-from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts, key_terms
+from sightline.index.standing._kernels import Conjuncts, key_terms
 from sightline.index.standing.batches import exact_regions, object_batch
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.delta import _kernels
@@ -38,7 +39,6 @@ from sightline.text.growing import GrowingDictionary
 __all__ = ["DeltaIndex"]
 
 FIRST_ROOM = 1 << 16  # pairs of the first output buffer; it doubles when full
-_TYPES = (np.float64, np.uint8, np.int64, np.float64, np.int32, np.uint8)
 
 
 class DeltaIndex:
@@ -46,7 +46,7 @@ class DeltaIndex:
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> None:
         self._space, self._grid = space, pyramid_grid(space)
-        self._terms = GrowingDictionary(TermDictionary.from_arrays(arrays, "term_"))
+        self._terms = GrowingDictionary(TermDictionary.from_arrays(arrays, prefix="term_"))
         self._slots: I64 = arrays["slots"]
         self._used: I64 = np.array(arrays["used"], np.int64)
         self._levels: GrowingArray[np.uint8] = GrowingArray(arrays["levels"])
@@ -101,9 +101,7 @@ class DeltaIndex:
         """Add the queries of a block, in their order; returns the row of the first. The block is not kept."""
         first = len(self)
         remap = self._terms.intern(block.dictionary) + np.int32(1)
-        lists = frozen_fields(
-            Conjuncts, CONJUNCT_TYPES, (block.pos_offsets, remap[block.pos], block.neg_offsets, remap[block.neg])
-        )
+        lists = frozen_fields(Conjuncts, (block.pos_offsets, remap[block.pos], block.neg_offsets, remap[block.neg]))
         new_terms = len(self._terms) + 1 - len(self._levels)
         self._levels.lengthen(new_terms)
         np.add.at(self._frequency.lengthen(new_terms), lists.pos, 1)
@@ -122,10 +120,10 @@ class DeltaIndex:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
         batch = object_batch(objects, self._terms.dictionary())
         batch = batch._replace(remap=frozen(batch.remap + np.int32(1), np.int32))
-        delta = frozen_fields(DeltaArrays, _TYPES, self._arrays())
+        delta = frozen_fields(DeltaArrays, self._arrays())
         if alive is not None:
             delta = delta._replace(alive=frozen(delta.alive & (np.asarray(alive) != 0), np.uint8))
-        lists = frozen_fields(Conjuncts, CONJUNCT_TYPES, self._lists())
+        lists = frozen_fields(Conjuncts, self._lists())
         present = np.zeros(len(self._levels), np.uint8)
         present[WILDCARD] = 1
         stamp = np.full(len(self), -1, np.int32)

@@ -21,17 +21,17 @@ neighbouring cells; immutable, so that deletion is the caller's filter until the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
+from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.region_table import RegionTable
 from sightline.index.protocol import MatchPairs, ObjectColumns
-from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts, key_terms
+from sightline.index.standing._kernels import Conjuncts, key_terms
 from sightline.index.standing.batches import exact_regions, object_batch
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.fast import _kernels
@@ -44,7 +44,6 @@ from sightline.text.dictionary import TermDictionary
 __all__ = ["FastIndex", "FastParameters"]
 
 FIRST_ROOM = 1 << 18  # pairs of the first output buffer; it doubles when full
-_TYPES = (np.float64, np.uint8, np.int32, np.int64, np.int32, np.int32, np.float64, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +53,15 @@ class FastParameters:
     theta: int = 8
 
 
-class FastIndex:
+@dataclass(frozen=True, eq=False)
+class FastIndex(FlatRecord):
     """Frozen FAST over a block."""
 
-    def __init__(
-        self, arrays: FastArrays, lists: Conjuncts, regions: RegionTable, dictionary: TermDictionary, space: Space
-    ) -> None:
-        self._arrays = frozen_fields(FastArrays, _TYPES, arrays)
-        self._lists, self._regions, self._dictionary, self._space = lists, regions, dictionary, space
-        self._plain = bool((regions.kind == 0).all())
+    arrays: FastArrays
+    lists: Conjuncts
+    regions: Annotated[RegionTable, "region_"]
+    dictionary: Annotated[TermDictionary, "term_"]
+    space: Space
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space, parameters: FastParameters | None = None) -> Self:
@@ -79,10 +78,10 @@ class FastIndex:
 
     def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
-        batch = object_batch(objects, self._dictionary)
-        present = np.zeros(self._arrays.levels.size, np.uint8)
+        batch = object_batch(objects, self.dictionary)
+        present = np.zeros(self.arrays.levels.size, np.uint8)
         present[-1] = 1
-        stamp = np.full(len(self._regions), -1, np.int32)
+        stamp = np.full(len(self.regions), -1, np.int32)
         most = int(np.diff(batch.offsets).max(initial=0)) + 1  # terms of an object, and the wildcard
         own, stack = np.empty(most, np.int32), np.empty((2 * most, 2), np.int32)
         rows: list[I32] = [np.empty(0, np.int32)]
@@ -90,38 +89,17 @@ class FastIndex:
         at, looked, room = 0, 0, FIRST_ROOM
         while at < len(objects):
             out = np.empty(room, np.int32), np.empty(room, np.int32)
-            at, n, entries = _kernels.fast_match(self._arrays, self._lists, batch, at, present, stamp, own, stack, *out)
+            at, n, entries = _kernels.fast_match(self.arrays, self.lists, batch, at, present, stamp, own, stack, *out)
             rows.append(out[0][:n])
             found.append(out[1][:n])
             looked, room = looked + entries, room * 2
         pairs = np.concatenate(rows), np.concatenate(found)
-        if not self._plain:
-            pairs = exact_regions(self._regions, self._space, objects, *pairs)
+        if (self.regions.kind != 0).any():
+            pairs = exact_regions(self.regions, self.space, objects, *pairs)
         if alive is not None:
             stands = np.asarray(alive)[pairs[1]] != 0
             pairs = pairs[0][stands], pairs[1][stands]
         return MatchPairs(*pairs, looked)
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays of the index, with what it verifies against."""
-        return {
-            **self._arrays._asdict(),
-            **self._lists._asdict(),
-            **self._regions.to_arrays("region_"),
-            **self._dictionary.to_arrays("term_"),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
-        """Index over (mapped) arrays."""
-        lists = frozen_fields(Conjuncts, CONJUNCT_TYPES, (arrays[name] for name in Conjuncts._fields))
-        return cls(
-            FastArrays(*(arrays[name] for name in FastArrays._fields)),
-            lists,
-            RegionTable.from_arrays(arrays, "region_"),
-            TermDictionary.from_arrays(arrays, "term_"),
-            space,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +119,6 @@ def _queries(block: QueryBlock, lists: Conjuncts, frequency: I64) -> Queries:
     conjuncts = np.bincount(block.conj_query, minlength=len(block))
     return frozen_fields(
         Queries,
-        (np.int32, np.int64, np.float64, np.int32, np.uint8),
         (
             block.conj_query,
             pieces,

@@ -12,13 +12,14 @@ Deletion is lazy as in the paper: a dropped query stays in its lists and is skip
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, frozen, frozen_fields
+from sightline.flat.arrays import F64, I32, frozen
+from sightline.flat.records import FlatRecord
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.entries import Checks, posted, sort_order, space_grid
@@ -33,12 +34,12 @@ LOAD = 0.7  # filled share of the slots
 FIRST_ROOM = 1 << 18  # pairs of the first output buffer
 
 
-class Gi2Index:
+@dataclass(frozen=True, eq=False)
+class Gi2Index(FlatRecord):
     """Frozen GI2 over a block."""
 
-    def __init__(self, arrays: Gi2Arrays, checks: Checks) -> None:
-        dtypes = (np.float64, np.float64, np.uint8, np.int64, np.int32)
-        self._arrays, self._checks = frozen_fields(Gi2Arrays, dtypes, arrays), checks
+    arrays: Gi2Arrays
+    checks: Checks
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space, frequency: npt.ArrayLike | None = None) -> Self:
@@ -66,16 +67,7 @@ class Gi2Index:
 
     def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
-        return self._checks.match(_kernels.gi2_match, self._arrays, objects, alive, FIRST_ROOM)
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays of the index, with what it verifies against."""
-        return {**self._arrays._asdict(), **self._checks.to_arrays()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
-        """Index over (mapped) arrays."""
-        return cls(Gi2Arrays(*(arrays[name] for name in Gi2Arrays._fields)), Checks.from_arrays(arrays, space))
+        return self.checks.match(_kernels.gi2_match, self.arrays, objects, alive, FIRST_ROOM)
 
 
 def _cells(boxes: I32) -> F64:

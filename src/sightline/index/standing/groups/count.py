@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.flat.arrays import I32, I64, Flag, frozen, frozen_fields
+from sightline.flat.arrays import I32, I64, Flag, frozen
+from sightline.flat.records import frozen_fields
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.groups._kernels import (
     GroupTimes,
@@ -23,7 +24,6 @@ from sightline.text.dictionary import TermDictionary
 
 __all__ = ["Ages", "Counted", "count_objects"]
 
-_TIME_TYPES = (np.int64, np.int64, np.int64, np.int64, np.int64, np.bool_, np.int64, np.int64, np.bool_)
 FIRST_SLOTS = 1 << 12
 
 
@@ -79,7 +79,7 @@ def _place(groups: SubscriptionGroups, pairs: TablePairs, ts: I64, ages: Ages) -
         ages.passed[row],
         ages.closed[row],
     )
-    times = frozen_fields(GroupTimes, _TIME_TYPES, values)
+    times = frozen_fields(GroupTimes, values)
     live = ages.live[groups.members]
     sums = np.concatenate([[0], np.cumsum(live)])
     alive = sums[groups.member_offsets[1:]] - sums[groups.member_offsets[:-1]]

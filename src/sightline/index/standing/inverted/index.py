@@ -10,15 +10,17 @@ its other terms are verified; radii shrink within a call (SSTD section 6.1, ther
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F32, I32, I64, frozen, frozen_fields, offsets_of
+from sightline.flat.arrays import F32, I32, I64, frozen, offsets_of
+from sightline.flat.records import FlatRecord
 from sightline.index.protocol import NearestBounds, NearestPairs, ObjectColumns
-from sightline.index.standing._kernels import CONJUNCT_TYPES, Conjuncts, key_terms
+from sightline.index.standing._kernels import Conjuncts, key_terms
 from sightline.index.standing.batches import object_batch
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.inverted import _kernels
@@ -36,19 +38,10 @@ from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 from sightline.text.dictionary import TermDictionary
 
-__all__ = ["FileParts", "InvertedIndex", "Reach", "frozen_file", "inverted_file", "kept_of", "places_of"]
+__all__ = ["InvertedIndex", "Reach", "inverted_file", "kept_of", "places_of"]
 
 FIRST_ROOM = 1 << 18  # pairs of the first output buffer; it doubles when full
-FILE_TYPES = (np.int64, np.int32, np.int32, np.int32, np.float64)
 MOST_KEPT = 1024  # a query that keeps more has no radius feedback within a call: its distances would not fit
-
-
-class FileParts(NamedTuple):
-    """An inverted file with what it verifies against."""
-
-    arrays: InvertedArrays
-    lists: Conjuncts
-    dictionary: TermDictionary
 
 
 class Reach(NamedTuple):
@@ -59,33 +52,34 @@ class Reach(NamedTuple):
     node: F32
 
 
-class InvertedIndex:
+@dataclass(frozen=True, eq=False)
+class InvertedIndex(FlatRecord):
     """Frozen inverted file over the nearest queries of a block (rows are those of the block)."""
 
-    def __init__(self, parts: FileParts, space: Space) -> None:
-        self._parts, self._space = parts, space
-        self._planar = not space.is_geographic
-        at = parts.arrays.at
-        self._slack = SLACK * (float(np.abs(at).max(initial=0.0)) if self._planar else 1.0)
-        self._spare: list[Reach] = []  # of the last call; taken by whoever comes first, so that threads never share it
+    arrays: InvertedArrays
+    lists: Conjuncts
+    dictionary: Annotated[TermDictionary, "term_"]
+    space: Space
+    #: Of the last call; taken by whoever comes first, so that threads never share it.
+    _spare: list[Reach] = field(default_factory=list, init=False)
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space) -> Self:
         """Index a block."""
-        return cls(inverted_file(block, np.arange(len(block))), space)
+        return cls(*inverted_file(block, np.arange(len(block))), space)
 
     def candidates(self, objects: ObjectColumns, bounds: NearestBounds) -> NearestPairs:
         """Pairs that may be among the nearest of their query; see :class:`~sightline.index.protocol.NearestIndex`."""
-        index = self._parts.arrays
+        index = self.arrays
         n = index.at.shape[0]
         if any(len(column) != n for column in bounds):
             raise ValueError(f"{n} queries need as many bounds, got {[len(column) for column in bounds]}")
         reach = self._reach(frozen(bounds.radius_mm, np.int64))
         kept = kept_of(bounds, objects)
         shown = Objects(
-            object_batch(objects, self._parts.dictionary),
+            object_batch(objects, self.dictionary),
             frozen(objects.ts, np.int64),
-            frozen(_points(objects, self._space), np.float32),
+            frozen(_points(objects, self.space), np.float32),
             frozen(self._order(objects), np.int64),
         )
         present = np.zeros(index.starts.size - 1, np.uint8)
@@ -117,8 +111,8 @@ class InvertedIndex:
         self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch, out: Output
     ) -> tuple[int, int, int]:
         return _kernels.inverted_match(
-            self._parts.arrays,
-            self._parts.lists,
+            self.arrays,
+            self.lists,
             reach.reaches,
             kept,
             objects,
@@ -145,16 +139,16 @@ class InvertedIndex:
             reach.radius[changed] = radius[changed]
             return reach
         reach.radius[:] = radius
-        _kernels.spread_reaches(radius, self._parts.arrays.query, self._planar, self._slack, reach.reaches)
+        _kernels.spread_reaches(radius, self.arrays.query, self._planar, self._slack, reach.reaches)
         self._raise_nodes(reach)
         return reach
 
     def _new_reach(self) -> Reach:
         """Room for reaches, below any radius."""
-        index = self._parts.arrays
+        index = self.arrays
         n = index.at.shape[0]
         ball = np.empty((len(index.query), 4), np.float32)
-        ball[:, :3] = places_of(index.at[:, 0], index.at[:, 1], self._space)[index.query]
+        ball[:, :3] = places_of(index.at[:, 0], index.at[:, 1], self.space)[index.query]
         reaches = Reaches(ball, np.empty(n, np.float32))
         return Reach(np.full(n, -2, np.int64), reaches, np.empty((self._nodes(), 6), np.float32))
 
@@ -170,18 +164,16 @@ class InvertedIndex:
         reach = self._new_reach()
         return int(stored + reach.radius.nbytes + reach.node.nbytes + sum(a.nbytes for a in reach.reaches))
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays of the index, with what it verifies against."""
-        arrays, lists, dictionary = self._parts
-        return {**arrays._asdict(), **lists._asdict(), **dictionary.to_arrays("term_")}
+    @cached_property
+    def _planar(self) -> bool:
+        return not self.space.is_geographic
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
-        """Index over (mapped) arrays."""
-        return cls(frozen_file(arrays), space)
+    @cached_property
+    def _slack(self) -> float:
+        return SLACK * (float(np.abs(self.arrays.at).max(initial=0.0)) if self._planar else 1.0)
 
 
-def inverted_file(block: QueryBlock, rank: I64) -> FileParts:
+def inverted_file(block: QueryBlock, rank: I64) -> tuple[InvertedArrays, Conjuncts, TermDictionary]:
     """Entries by key term and then by the rank of their query."""
     terms = len(block.dictionary)
     lists = block.conjuncts
@@ -197,20 +189,8 @@ def inverted_file(block: QueryBlock, rank: I64) -> FileParts:
     second, check = (np.empty(0, np.int32),) * 2 if single else (table[order, 1], number[order])
     pos_offsets, pos = spread_rows(lists.pos_offsets, more)
     neg_offsets, neg = spread_rows(lists.neg_offsets, more)
-    verified = pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg]
-    arrays = InvertedArrays(starts, query, second, check, block.at)
-    return FileParts(
-        frozen_fields(InvertedArrays, FILE_TYPES, arrays),
-        frozen_fields(Conjuncts, CONJUNCT_TYPES, verified),
-        block.dictionary,
-    )
-
-
-def frozen_file(arrays: Mapping[str, npt.NDArray[Any]]) -> FileParts:
-    """Inverted file over (mapped) arrays."""
-    lists = frozen_fields(Conjuncts, CONJUNCT_TYPES, (arrays[name] for name in Conjuncts._fields))
-    own = frozen_fields(InvertedArrays, FILE_TYPES, (arrays[name] for name in InvertedArrays._fields))
-    return FileParts(own, lists, TermDictionary.from_arrays(arrays, "term_"))
+    verified = Conjuncts(pos_offsets, lists.pos[pos], neg_offsets, lists.neg[neg])
+    return InvertedArrays(starts, query, second, check, block.at), verified, block.dictionary
 
 
 def kept_of(bounds: NearestBounds, objects: ObjectColumns) -> Kept:

@@ -22,13 +22,14 @@ copies, but 0.9 times as fast as ``gi2`` where frequent words are asked for, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, frozen, frozen_fields
+from sightline.flat.arrays import F64, I32, frozen
+from sightline.flat.records import FlatRecord
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing._kernels import Posted
 from sightline.index.standing.block import QueryBlock
@@ -46,12 +47,12 @@ SAMPLE = 1 << 15  # conjuncts that the choice looks at
 FIRST_ROOM = 1 << 18  # pairs of the first output buffer
 
 
-class LevelsIndex:
+@dataclass(frozen=True, eq=False)
+class LevelsIndex(FlatRecord):
     """Frozen index over a block."""
 
-    def __init__(self, arrays: LevelArrays, checks: Checks) -> None:
-        dtypes = (np.float64, np.int32, np.uint16, np.int64, np.int64, np.int32)
-        self._arrays, self._checks = frozen_fields(LevelArrays, dtypes, arrays), checks
+    arrays: LevelArrays
+    checks: Checks
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space, frequency: npt.ArrayLike | None = None) -> Self:
@@ -82,16 +83,7 @@ class LevelsIndex:
 
     def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
-        return self._checks.match(_kernels.levels_match, self._arrays, objects, alive, FIRST_ROOM)
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Flat arrays of the index, with what it verifies against."""
-        return {**self._arrays._asdict(), **self._checks.to_arrays()}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], space: Space) -> Self:
-        """Index over (mapped) arrays."""
-        return cls(LevelArrays(*(arrays[name] for name in LevelArrays._fields)), Checks.from_arrays(arrays, space))
+        return self.checks.match(_kernels.levels_match, self.arrays, objects, alive, FIRST_ROOM)
 
 
 def _census(table: Posted, keywords: I32, wildcard: int) -> F64:

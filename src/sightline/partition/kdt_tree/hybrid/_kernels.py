@@ -32,11 +32,6 @@ class SampleText(NamedTuple):
     wild: Flag
 
 
-TEXT_TYPES = (
-    np.int64, np.int32, np.int32, np.int64, np.int32, np.int64, np.int64, np.int32, np.bool_,
-)  # fmt: skip
-
-
 class Units(NamedTuple):
     """What is dealt: unit u has the objects and the queries of its runs, each once."""
 
@@ -44,9 +39,6 @@ class Units(NamedTuple):
     objects: I32
     query_offsets: I64
     queries: I32
-
-
-UNIT_TYPES = (np.int64, np.int32, np.int64, np.int32)
 
 
 @kernel

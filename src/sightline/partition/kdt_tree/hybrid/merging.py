@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields
+from sightline.flat.arrays import F64, I32, I64, frozen
+from sightline.flat.records import frozen_fields
 from sightline.partition.cost.ps2stream import LoadCosts
-from sightline.partition.kdt_tree.hybrid._kernels import UNIT_TYPES, Units, deal
+from sightline.partition.kdt_tree.hybrid._kernels import Units, deal
 from sightline.partition.kdt_tree.hybrid.node import Node
 
 __all__ = ["leaf_members", "merge_leaves"]
@@ -34,7 +35,7 @@ def merge_leaves(nodes: Sequence[Node], objects: int, queries: int, workers: int
     loads = np.concatenate([node.loads for node in nodes])
     order = np.lexsort((np.arange(len(loads)), -loads))
     runs = [_flat(rows) for rows in members]
-    units = frozen_fields(Units, UNIT_TYPES, (*runs[0], *runs[1]))
+    units = frozen_fields(Units, (*runs[0], *runs[1]))
     home = frozen(np.full(objects, -1, np.int32), np.int32)
     dealt = deal(units, frozen(order, np.int64), home, queries, 0, workers, costs.weights)
     return dealt[0], dealt[1]

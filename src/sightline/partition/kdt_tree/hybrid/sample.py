@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sightline.flat.arrays import F64, I32, I64, frozen, frozen_fields, offsets_of, sorted_distinct
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of, sorted_distinct
+from sightline.flat.records import frozen_fields
 from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE
 from sightline.partition.history import History
-from sightline.partition.kdt_tree.hybrid._kernels import TEXT_TYPES, SampleText
+from sightline.partition.kdt_tree.hybrid._kernels import SampleText
 
 __all__ = ["Sample", "grid_lines"]
 
@@ -67,7 +68,7 @@ class Sample:
             np.searchsorted(y_edges, objects.lat, side="right").astype(np.int32),
         )
         box = np.stack(sides, axis=1).astype(np.int32)
-        return cls(x_edges, y_edges, place, frozen(box, np.int32), terms, frozen_fields(SampleText, TEXT_TYPES, lists))
+        return cls(x_edges, y_edges, place, frozen(box, np.int32), terms, frozen_fields(SampleText, lists))
 
     def cells(self, objects: I32) -> I64:
         """Row-major cell of some objects."""

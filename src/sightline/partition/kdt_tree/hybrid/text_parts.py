@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.flat.arrays import I32, I64, Flag, frozen, frozen_fields, offsets_of, sorted_distinct
+from sightline.flat.arrays import I32, I64, Flag, frozen, offsets_of, sorted_distinct
+from sightline.flat.records import frozen_fields
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.kdt_tree.hybrid._kernels import (
-    UNIT_TYPES,
     Units,
     deal,
     key_postings,
@@ -57,7 +57,7 @@ def node_text(sample: Sample, node: Node) -> NodeText:
     slot[keys] = np.arange(len(keys), dtype=np.int32)
     runs, rows, smallest = key_postings(node.objects, sample.text, frozen(slot, np.int32), len(keys))
     queries = offsets_of(slot[pairs // width], len(keys))
-    units = frozen_fields(Units, UNIT_TYPES, (runs, rows, queries, pairs % width))
+    units = frozen_fields(Units, (runs, rows, queries, pairs % width))
     known = np.flatnonzero((count > 0) | (slot >= 0)).astype(np.int32)
     return NodeText(known, count[known], keys.astype(np.int32), units, frozen(wild, np.bool_), smallest)
 

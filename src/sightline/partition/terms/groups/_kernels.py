@@ -19,9 +19,6 @@ class Nets(NamedTuple):
     nets: I32
 
 
-NET_TYPES = (np.int64, np.int32, np.int64, np.int32)
-
-
 class Limits(NamedTuple):
     """Load a worker may have at most, and should have at least."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.flat.arrays import I64, frozen_fields, offsets_of, sorted_distinct
+from sightline.flat.arrays import I64, offsets_of, sorted_distinct
+from sightline.flat.records import frozen_fields
 from sightline.index.standing.keywords import spread_rows
 from sightline.partition.history import History
-from sightline.partition.terms.groups._kernels import NET_TYPES, Nets
+from sightline.partition.terms.groups._kernels import Nets
 from sightline.partition.terms.vocabulary import Vocabulary
 
 __all__ = ["nets_between", "nets_of"]
@@ -48,7 +49,7 @@ def nets_between(net: I64, term: I64, terms: int) -> Nets:
     net, term = (np.cumsum(wide) - 1)[net[kept]], term[kept]
     by_term = np.argsort(term, kind="stable")
     lists = offsets_of(net, int(wide.sum())), term, offsets_of(term[by_term], terms), net[by_term]
-    return frozen_fields(Nets, NET_TYPES, lists)
+    return frozen_fields(Nets, lists)
 
 
 def _even_steps(n: int, most: int) -> I64:
