@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sightline.flat.records import Arrays
 from sightline.partition import Routing, routing_from_arrays
-from sightline.partition.protocol import Arrays
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.target import Target
 from sightline.store.array_file import ArrayFile, write_array_file
