@@ -16,7 +16,7 @@ from sightline.store import PipelineLock, Plan, PlanStore
 HOLDER = """
 import sys, time, os
 from sightline.store.lock import PipelineLock
-PipelineLock(sys.argv[1]).acquire()
+PipelineLock(sys.argv[1]).acquire("me")
 if os.fork() == 0:          # a child that outlives its parent must not keep the lock
     print("held", flush=True)
     time.sleep(60)
@@ -34,30 +34,48 @@ def test_second_pipeline_is_refused_by_name_and_freed_by_kill_9(tmp_path: Path) 
         assert holder.stdout.readline() == "held\n"
         lock = PipelineLock(path)
         with pytest.raises(StoreBusy, match=f"pid {holder.pid} on {socket.gethostname()}"):
-            lock.acquire()
+            lock.acquire("me")
         assert not lock.held
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait(10)
-        with lock:
-            assert f"pid {os.getpid()} " in lock.holder()
+        lock.acquire("me")
+        assert f"pid {os.getpid()} " in lock.holder()
+        lock.release("me")
     finally:
         os.killpg(holder.pid, signal.SIGKILL)  # the forked child; the group was made for this test
         holder.wait(10)
         holder.stdout and holder.stdout.close()
 
 
-def test_lock_is_counted_per_object(tmp_path: Path) -> None:
+def test_lock_is_held_per_object_until_its_last_owner_lets_go(tmp_path: Path) -> None:
     one, two = PipelineLock(tmp_path / "l"), PipelineLock(tmp_path / "l")
-    one.acquire()
-    one.acquire()
-    one.release()
+    one.acquire("a")
+    one.acquire("b")
+    one.release("a")
+    one.release("a")
     with pytest.raises(StoreBusy, match=f"pid {os.getpid()}"):
-        two.acquire()
-    one.release()
-    two.acquire()
-    two.release()
-    with pytest.raises(RuntimeError, match="not locked"):
-        two.release()
+        two.acquire("a")
+    two.release("a")  # as after any failure
+    assert one.held
+    one.release("b")
+    two.acquire("a")
+    two.release("a")
+
+
+def test_an_interrupted_acquire_leaves_nothing_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = PipelineLock(tmp_path / "l"), PipelineLock(tmp_path / "l")
+
+    def interrupted(fd: int, how: int) -> None:
+        raise KeyboardInterrupt
+
+    for call in ("ftruncate", "pwrite"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, interrupted if call == "ftruncate" else lambda *_: interrupted(0, 0))
+            with pytest.raises(KeyboardInterrupt):
+                one.acquire("a")
+        one.release("a")
+        two.acquire("b")
+        two.release("b")
 
 
 PLAN = Plan("run-1", 4, control=7, epoch=2, version=9, high_us=None, reject_after_us=5, created=100.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -31,11 +32,14 @@ class StopRequested(Exception):
 
 
 class Run:
-    """A stream (or a one-shot source under a name) on its way into the store, like Spark's ``StreamingQuery``."""
+    """A stream (or a one-shot source under a name) on its way into the store, like Spark's ``StreamingQuery``.
 
-    def __init__(self, name: str, release: Callable[[], None]) -> None:
+    It has the pipeline as long as it lasts: what ``at_end`` was told is done when it ends, the last thing first.
+    """
+
+    def __init__(self, name: str) -> None:
         self.name, self.id = name, ""
-        self._release = release
+        self.at_end = ExitStack()
         self._query: StreamingQuery | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -83,14 +87,14 @@ class Run:
         return True
 
     def stop(self) -> None:
-        """Let the batch in flight finish and commit, then end."""
+        """Let the batch in flight finish and commit, then end; also before anything was started."""
         self._stopping.set()
         with (
             self._in_batch
         ):  # an interrupt inside a batch would lose its work and print a Java stack of a thousand lines
             if self._query is not None:
                 self._query.stop()
-        if self._thread is not None:
+        if self._thread is not None and self._thread.ident is not None:
             self._thread.join()
         self.finish()
 
@@ -128,22 +132,21 @@ class Run:
             if failed is not None and self._error is None and StopRequested.__name__ not in str(failed):
                 self._error = failure(self.name, failed)
             self._ended.set()
-        self._release()
+        self.at_end.close()
 
 
 def start_stream(
+    run: Run,
     frame: DataFrame,
     checkpoint: Checkpoint,
     trigger: str | timedelta,
     columns: Mapping[str, str] | None,
     batches: Batches,
     after: AfterBatch,
-    release: Callable[[], None],
-) -> Run:
-    """Start a streaming frame; its checkpoint lives in the store under the run's name, and is repaired by now."""
+) -> None:
+    """Start a run on a streaming frame; its checkpoint, in the store under the run's name, is repaired by now."""
     canonical(frame, columns)  # a wrong column is refused here, not by the first batch
     every_us = duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
-    run = Run(checkpoint.name, release)
 
     def batch_of(rows: DataFrame, number: int) -> None:
         try:
@@ -161,20 +164,17 @@ def start_stream(
         if type(error).__module__.startswith("py4j."):  # one that PySpark has no class for
             raise failure(checkpoint.name, error) from error
         raise
-    return run
 
 
 def start_once(
+    run: Run,
     frames: Sequence[Callable[[], DataFrame]],
-    name: str,
     run_id: str,
     batches: Batches,
     after: AfterBatch,
-    release: Callable[[], None],
     reading: Reading | None = None,
-) -> Run:
-    """Run the frames of a one-shot source as batches 0, 1, ... in the background; what is committed is not repeated."""
-    run = Run(name, release)
+) -> None:
+    """Start a run on the frames of a one-shot source, batches 0, 1, ...; what is committed is not repeated."""
 
     def loop() -> None:
         try:
@@ -185,9 +185,8 @@ def start_once(
         except SightlineError as error:
             run.failed(error)
         except Exception as error:
-            run.failed(failure(name, error))
+            run.failed(failure(run.name, error))
         finally:
             run.finish()
 
-    run.follow(threading.Thread(target=loop, name=f"sightline-{name}", daemon=True), run_id)
-    return run
+    run.follow(threading.Thread(target=loop, name=f"sightline-{run.name}", daemon=True), run_id)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from sightline.model.errors import BadSource
 from sightline.spark.checkpoints import Checkpoint, once_id, run_ids
@@ -38,24 +39,14 @@ class Starter:
 
     def load(self, source: Any, columns: Mapping[str, str] | None, on_batch: OnBatch | None) -> dict[str, Any]:
         """Bring a one-shot source in and wait for it; returns what was counted."""
-        self._store.lock.acquire()
         totals = self._totals(on_batch)
-        try:
+        with self._pipeline("load") as run:
             if getattr(source, "isStreaming", False):
                 raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
             batches = self._ready()
-            parts = chunks(source, self._spark(), columns, self._store.path / STAGING)
-            try:
-                run = start_once(parts.frames, "load", uuid.uuid4().hex, batches, totals.add, lambda: None)
-                try:
-                    run.await_termination()
-                except BaseException:  # Ctrl-C included: the batch in flight still commits
-                    run.stop()
-                    raise
-            finally:
-                parts.remove_staged()
-        finally:
-            self._end()
+            start_once(run, self._frames(run, source, columns), uuid.uuid4().hex, batches, totals.add)
+            run.await_termination()
+            run.stop()
         return totals.counts
 
     def run(
@@ -67,27 +58,46 @@ class Starter:
         on_batch: OnBatch | None,
     ) -> Run:
         """Start a source under a name in the background."""
-        self._store.lock.acquire()
-        try:
+        with self._pipeline(name) as run:
             after, batches = self._totals(on_batch).add, self._ready()
             if getattr(source, "isStreaming", False):
                 refuse_connect(source)
                 checkpoint = Checkpoint(self._store.path / RUNS / name)
                 repair(checkpoint, *self._store.read(lambda snapshot: self._position(snapshot, name)))
-                return start_stream(source, checkpoint, trigger, columns, batches, after, self._end)
-            said = fingerprint(source)
-            position = self._store.commits.refresh().position(name, stream=False)
-            run_id = once_id(self._store.path / RUNS / name, said, position)
-            parts = chunks(source, self._spark(), columns, self._store.path / STAGING)
+                start_stream(run, source, checkpoint, trigger, columns, batches, after)
+            else:
+                said = fingerprint(source)
+                position = self._store.commits.refresh().position(name, stream=False)
+                run_id = once_id(self._store.path / RUNS / name, said, position)
+                frames = self._frames(run, source, columns)
+                start_once(run, frames, run_id, batches, after, Reading(name, source=said))
+        return run
 
-            def release() -> None:
-                parts.remove_staged()
-                self._end()
+    @contextmanager
+    def _pipeline(self, name: str) -> Iterator[Run]:
+        """Have the pipeline for a run that is to be started in the block: it lets go of it when it ends.
 
-            return start_once(parts.frames, name, run_id, batches, after, release, Reading(name, source=said))
+        Where the block fails, or is interrupted at whatever point, the run is stopped, started or not: after that it
+        commits nothing more, and has let go.
+        """
+        run = Run(name)
+        try:
+            run.at_end.callback(self._store.lock.release, run)
+            self._store.lock.acquire(run)
+            run.at_end.callback(self._wind_down)
+            yield run
         except BaseException:
-            self._end()
+            try:
+                run.stop()
+            finally:  # a second Ctrl-C does not wait for the batch in flight; its commit would find the store taken
+                run.finish()
             raise
+
+    def _frames(self, run: Run, source: Any, columns: Mapping[str, str] | None) -> Sequence[Callable[[], DataFrame]]:
+        """The parts of a one-shot source; what is staged of them stays until the run ends."""
+        parts = chunks(source, self._spark(), columns, self._store.path / STAGING)
+        run.at_end.callback(parts.remove_staged)
+        return parts.frames
 
     def _position(self, snapshot: Snapshot, name: str) -> tuple[Snapshot, Position | None, dict[str, str]]:
         position = snapshot.position(name, stream=True)
@@ -111,14 +121,11 @@ class Starter:
         for run in {plan.run for plan in self._store.plans.open_plans()} - known:
             self._store.plans.discard_run(run)
 
-    def _end(self) -> None:
-        try:
-            if self._maintenance is not None:
-                self._maintenance.stop()
-            if self._batches is not None:
-                self._batches.statistics.save()
-        finally:
-            self._store.lock.release()
+    def _wind_down(self) -> None:
+        if self._maintenance is not None:
+            self._maintenance.stop()
+        if self._batches is not None:
+            self._batches.statistics.save()
 
     def _totals(self, on_batch: OnBatch | None) -> Totals:
         def nudge() -> None:

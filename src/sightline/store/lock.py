@@ -18,44 +18,37 @@ _held: set[PipelineLock] = set()
 class PipelineLock:
     """``flock`` on a file that names its holder.
 
-    Counted per object: each ``acquire`` needs a ``release``. Another object, even in the same process, is
-    another pipeline and is refused.
+    Held for owners: each ``acquire`` needs a ``release`` for the same owner, and may get more. Another lock object,
+    even in the same process, is another pipeline and is refused.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._fd: int | None = None
-        self._count = 0
+        self._owners: set[object] = set()
         self._guard = threading.Lock()
 
     @property
     def held(self) -> bool:
         """Whether this object holds the lock."""
-        return self._count > 0
+        return bool(self._owners)
 
-    def acquire(self) -> None:
+    def acquire(self, owner: object) -> None:
         """Take the lock, or raise ``StoreBusy`` naming the holder. Never waits."""
         with self._guard:
-            if self._count == 0:
-                self._fd = self._lock_file()
+            if self._fd is None:
                 _held.add(self)
-            self._count += 1
+                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            if not self._owners:
+                self._lock_file(self._fd)
+            self._owners.add(owner)
 
-    def release(self) -> None:
-        """Give one ``acquire`` back."""
+    def release(self, owner: object) -> None:
+        """Let go for an owner, also for one whose ``acquire`` failed or was interrupted at whatever point."""
         with self._guard:
-            if self._count == 0:
-                raise RuntimeError(f"{self.path} is not locked by this object")
-            self._count -= 1
-            if self._count == 0:
+            self._owners.discard(owner)
+            if not self._owners:
                 self._close()
-
-    def __enter__(self) -> PipelineLock:
-        self.acquire()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.release()
 
     def holder(self) -> str:
         """Who wrote the lock file last, for messages."""
@@ -64,25 +57,20 @@ class PipelineLock:
         except OSError:
             return "an unknown process"
 
-    def _lock_file(self) -> int:
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def _lock_file(self, fd: int) -> None:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(fd)
+            self._close()
             raise StoreBusy(
                 f"another pipeline writes this store: {self.holder()}",
                 value=str(self.path.parent),
                 hint="stop it first; searching and subscribing need no lock",
             ) from None
-        except BaseException:
-            os.close(fd)
-            raise
         # The text is for people; the lock itself is what counts, so a full disk here is no failure.
         with contextlib.suppress(OSError):
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-        return fd
 
     def _close(self) -> None:
         """Drop the descriptor; the system releases the lock with the last one of its open file."""
@@ -94,7 +82,7 @@ class PipelineLock:
     def _forget_in_child(self) -> None:
         """After a fork: a child must not keep the lock alive when its parent dies."""
         self._guard = threading.Lock()
-        self._count = 0
+        self._owners = set()
         self._close()
 
 
