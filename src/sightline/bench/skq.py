@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from sightline.bench.duckdb_postings import DuckdbPostings
-from sightline.bench.loads import two_sets
-from sightline.bench.segments import Asked, Indexed, asked_of, indexed, searcher_over
-from sightline.bench.summary import ENGINE, OURS, Board
-from sightline.bench.timing import PROGRESS, per_query, rounded
-from sightline.bench.workload import range_queries
+from sightline.bench.one_segment import OneSegment, one_segment
+from sightline.bench.segments import Asked
+from sightline.bench.summary import ENGINE, OURS
+from sightline.bench.timing import PROGRESS, per_query
 from sightline.model.expression import all_of
 from sightline.model.queries import NearestQuery
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
-from sightline.stages.search.search import Searcher
 
 KEYWORDS = (1, 2, 3)
 
@@ -40,36 +38,22 @@ def run(
     AssertionError
         The answers differ; rows and distances are compared, ties included.
     """
-    if quick:
-        objects, queries = min(objects, 50_000), min(queries, 20)
-    posts = two_sets(objects, 20 * queries, seed, dataset)
-    built = indexed(posts.objects)
-    PROGRESS.info("loading DuckDB")
-    duckdb = DuckdbPostings(built.objects)
-    board = Board()
-    with searcher_over(posts.objects) as (searcher, engine_rows):
+    with one_segment(objects, queries, seed, dataset, quick) as over:
+        PROGRESS.info("loading DuckDB")
+        duckdb = DuckdbPostings(over.built.objects)
         for count in KEYWORDS:
             PROGRESS.info("%d keywords", count)
-            table = range_queries(posts.source, 2 * queries + 20, "Z", 1e-4, seed, posts.bounds, (count, count))
-            asked = asked_of(table, built.segment, queries)
-            contestants = _contestants(built, asked, duckdb, searcher, engine_rows, k)
-            board.add(f"{count} kw", per_query(contestants, range(len(asked))))
-    duckdb.close()
-    return {
-        "params": {
-            "objects": len(posts.objects), "queries": queries, "k": k, "seed": seed,
-            "dataset": None if dataset is None else str(dataset), "engine_rows": engine_rows,
-        },
-        "metrics": board.metrics() | rounded(built.figures),
-        "loads": board.loads,
-    }  # fmt: skip
+            asked = over.asked(1e-4, count)
+            over.board.add(f"{count} kw", per_query(_contestants(over, asked, duckdb, k), range(len(asked))))
+        duckdb.close()
+        return over.result(k=k)
 
 
 def _contestants(
-    built: Indexed, asked: list[Asked], duckdb: DuckdbPostings, searcher: Searcher, rows_searched: int, k: int
+    over: OneSegment, asked: list[Asked], duckdb: DuckdbPostings, k: int
 ) -> dict[str, Callable[[int], object]]:
     """Who answers query i, after comparing what they answer."""
-    reader, space = built.segment.index, Space()
+    reader, searcher, space = over.built.segment.index, over.searcher, Space()
     conjuncts = [[(query.terms, ())] for query in asked]
     at = [query.at for query in asked]
 
@@ -86,7 +70,7 @@ def _contestants(
             message = f"DuckDB disagrees on query {i}: {other_rows.size} rows instead of {rows.size}"
             raise AssertionError(message)
     queries = [NearestQuery(all_of(query.words), query.at, k) for query in asked]
-    if rows_searched == len(built.objects):
+    if over.whole:
         for i, query in enumerate(queries):
             answered = np.rint(searcher.answer(query)[0]["distance_m"].to_numpy() * 1000)
             if not np.array_equal(answered, np.sort(ours(i)[1])[:k]):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from sightline.bench.duckdb_postings import DuckdbPostings
-from sightline.bench.loads import name_of_area, two_sets
-from sightline.bench.segments import Asked, Indexed, asked_of, indexed, rows_of, same_rows, searcher_over
-from sightline.bench.summary import ENGINE, OURS, Board
+from sightline.bench.loads import name_of_area
+from sightline.bench.one_segment import OneSegment, one_segment
+from sightline.bench.segments import Asked, Indexed, rows_of, same_rows
+from sightline.bench.summary import ENGINE, OURS
 from sightline.bench.tantivy_documents import TantivyDocuments
-from sightline.bench.timing import PROGRESS, per_query, rounded
-from sightline.bench.workload import range_queries
+from sightline.bench.timing import PROGRESS, per_query
 from sightline.model.expression import all_of
 from sightline.model.queries import RangeQuery
 from sightline.model.regions import Box
 from sightline.model.time import MAX_US, MIN_US
-from sightline.stages.search.search import Searcher
 
 SIZES = (1e-6, 1e-4, 1e-3, 1e-2)
 KEYWORDS = (1, 2, 3)
@@ -37,32 +37,18 @@ def run(
     AssertionError
         A contestant's rows differ.
     """
-    if quick:
-        objects, queries = min(objects, 50_000), min(queries, 20)
-    posts = two_sets(objects, 20 * queries, seed, dataset)
-    built = indexed(posts.objects)
-    PROGRESS.info("loading DuckDB and tantivy")
-    duckdb, tantivy = DuckdbPostings(built.objects), TantivyDocuments(built.objects)
-    board = Board()
-    with searcher_over(posts.objects) as (searcher, engine_rows):
-        for size in SIZES:
-            for count in KEYWORDS:
-                name = f"{name_of_area(size)} {count} kw"
-                PROGRESS.info(name)
-                table = range_queries(posts.source, 2 * queries + 20, "Z", size, seed, posts.bounds, (count, count))
-                asked = asked_of(table, built.segment, queries)
-                contestants, results = _contestants(built, asked, duckdb, tantivy)
-                contestants[ENGINE] = _engine(searcher, asked, built, engine_rows)
-                board.add(name, per_query(contestants, range(len(asked))), results=results)
-    duckdb.close()
-    return {
-        "params": {
-            "objects": len(posts.objects), "queries": queries, "seed": seed,
-            "dataset": None if dataset is None else str(dataset), "engine_rows": engine_rows,
-        },
-        "metrics": board.metrics() | rounded(built.figures),
-        "loads": board.loads,
-    }  # fmt: skip
+    with one_segment(objects, queries, seed, dataset, quick) as over:
+        PROGRESS.info("loading DuckDB and tantivy")
+        duckdb, tantivy = DuckdbPostings(over.built.objects), TantivyDocuments(over.built.objects)
+        for size, count in product(SIZES, KEYWORDS):
+            name = f"{name_of_area(size)} {count} kw"
+            PROGRESS.info(name)
+            asked = over.asked(size, count)
+            contestants, results = _contestants(over.built, asked, duckdb, tantivy)
+            contestants[ENGINE] = _engine(over, asked)
+            over.board.add(name, per_query(contestants, range(len(asked))), results=results)
+        duckdb.close()
+        return over.result()
 
 
 def _contestants(
@@ -85,11 +71,12 @@ def _contestants(
     }, results / len(asked)
 
 
-def _engine(searcher: Searcher, asked: list[Asked], built: Indexed, rows: int) -> Callable[[int], object]:
+def _engine(over: OneSegment, asked: list[Asked]) -> Callable[[int], object]:
     """The same queries through the engine; answers are compared where the store has all posts."""
     queries = [RangeQuery(all_of(query.words), Box(*query.box.tolist())) for query in asked]
-    if rows == len(built.objects):
+    segment, searcher = over.built.segment, over.searcher
+    if over.whole:
         for i, query in enumerate(asked):
-            found = built.segment.index.range([(query.terms, ())], query.pieces, MIN_US, MAX_US)
-            same_rows("the engine", i, rows_of(built.segment.rows(found)), rows_of(searcher.answer(queries[i])[0]))
+            found = segment.index.range([(query.terms, ())], query.pieces, MIN_US, MAX_US)
+            same_rows("the engine", i, rows_of(segment.rows(found)), rows_of(searcher.answer(queries[i])[0]))
     return lambda i: searcher.answer(queries[i])

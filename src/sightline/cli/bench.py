@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from rich.progress import Progress
 
 from sightline.bench.registry import BENCHES, run_bench
 from sightline.bench.timing import PROGRESS
-from sightline.cli.options import JsonOption, given
+from sightline.cli.options import JsonOption, given, spread
 from sightline.cli.output import console, print_json, print_rows, progress, table
 
 _COLUMNS = 7  # what a terminal has room for; --json has the rest
@@ -21,44 +22,58 @@ _WIDE = 140  # for tables with a row per contestant, which a file or a pager tak
 _LISTED = "\n\n".join(f"{name}: {known.about}." for name, known in BENCHES.items())
 
 
-def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=_LISTED, show_default=False)],
-    quick: Annotated[bool, typer.Option("--quick", help="Less data, under a minute.")] = False,
-    rows: Annotated[int | None, typer.Option("--rows", min=1, help="Posts to measure on (tokenise).")] = None,
-    queries: Annotated[int | None, typer.Option("--queries", min=0, help="Standing queries, or searches.")] = None,
-    objects: Annotated[int | None, typer.Option("--objects", min=1, help="Posts matched, or indexed.")] = None,
+@dataclass(frozen=True, kw_only=True)
+class BenchText:
+    """Parameters of benchmarks, as typed; each has some of them, under the same names."""
+
+    quick: Annotated[bool, typer.Option("--quick", help="Less data, under a minute.")] = False
+    rows: Annotated[int | None, typer.Option("--rows", min=1, help="Posts to measure on (tokenise).")] = None
+    queries: Annotated[int | None, typer.Option("--queries", min=0, help="Standing queries, or searches.")] = None
+    objects: Annotated[int | None, typer.Option("--objects", min=1, help="Posts matched, or indexed.")] = None
     subscriptions: Annotated[
         int | None, typer.Option("--subscriptions", min=1, help="Standing nearest or top-terms queries (ckq, ctq).")
-    ] = None,
+    ] = None
     mix: Annotated[
         str | None, typer.Option("--mix", help="Keywords: Z as they come, N without the 100 most frequent, or both.")
-    ] = None,
+    ] = None
     area: Annotated[
         str | None, typer.Option("--area", help="Regions: a fraction of the space, mixed (0.0001 % to 1 %), or both.")
-    ] = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Rounds; figures are medians.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the made-up posts and queries.")] = None,
+    ] = None
+    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="Rounds; figures are medians.")] = None
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Of the made-up posts and queries.")] = None
     dataset: Annotated[
         list[Path] | None,
         typer.Option("--dataset", help="A Parquet file of posts to measure on; partition takes several."),
-    ] = None,
+    ] = None
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Workers to route to (route, partition, pipeline).")
-    ] = None,
+    ] = None
     partitioners: Annotated[
         str | None, typer.Option("--partitioners", help="Their names, comma-separated (route, partition).")
-    ] = None,
-    partitioner: Annotated[str | None, typer.Option("--partitioner", help="Who gets what (pipeline).")] = None,
+    ] = None
+    partitioner: Annotated[str | None, typer.Option("--partitioner", help="Who gets what (pipeline).")] = None
     query_sizes: Annotated[
         str | None, typer.Option("--query-sizes", help="Numbers of standing queries, comma-separated (curves).")
-    ] = None,
+    ] = None
     object_sizes: Annotated[
         str | None, typer.Option("--object-sizes", help="Numbers of indexed posts, comma-separated (curves).")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for JSON and pictures (curves, partition).")] = None,
+    ] = None
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for JSON and pictures (curves, partition).")] = None
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Only draw again what the folder's JSON has (curves, partition).")
-    ] = False,
+    ] = False
+
+    def params(self) -> dict[str, Any]:
+        """What was given; one file is what every benchmark takes, only some know what to do with several."""
+        files = self.dataset or []
+        several = {"dataset": None, "datasets": files} if len(files) > 1 else {"dataset": next(iter(files), None)}
+        return given(**{**vars(self), **several, "quick": self.quick or None, "redraw": self.redraw or None})
+
+
+@spread
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=_LISTED, show_default=False)],
+    typed: BenchText,
     json: JsonOption = False,
 ) -> None:
     """Run a benchmark and print its figures, the machine and the commit.
@@ -76,22 +91,12 @@ def bench(
 
       sightline bench partition --dataset posts.parquet --dataset notes.parquet --out partition
     """
-    params = given(
-        quick=quick or None, rows=rows, queries=queries, objects=objects, subscriptions=subscriptions, mix=mix,
-        area=area, rounds=rounds, seed=seed, **_files(dataset or []), workers=workers, partitioners=partitioners,
-        partitioner=partitioner, query_sizes=query_sizes, object_sizes=object_sizes, out=out, redraw=redraw or None,
-    )  # fmt: skip
     with progress(f"Measuring {name}", quiet=False) as (bar, task), _noted(bar, task):
-        result = run_bench(name, params)
+        result = run_bench(name, typed.params())
     if json:
         print_json(result)
         return
     _print(name, result)
-
-
-def _files(paths: Sequence[Path]) -> dict[str, Any]:
-    """One file is what every benchmark takes; only some know what to do with several."""
-    return {"datasets": list(paths)} if len(paths) > 1 else {"dataset": next(iter(paths), None)}
 
 
 def _print(name: str, result: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ import sightline as sl
 from sightline.cli import demo_scenes, demo_view
 from sightline.cli.demo_summary import print_summary, summarise
 from sightline.cli.demo_view import DemoState
-from sightline.cli.options import JsonOption
+from sightline.cli.options import JsonOption, SeedOption
 from sightline.cli.output import console, print_json
 from sightline.cli.streams import SYNTHETIC, open_stream
 from sightline.cli.totals import CommitCounter
@@ -35,7 +35,7 @@ LINE_EVERY = 5.0
 def demo(
     seconds: Annotated[float, typer.Option("--seconds", min=1, help="How long to stream.")] = 60,
     rate: Annotated[int, typer.Option("--rate", min=0, help="Posts per second; 0 = as fast as it goes.")] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same posts.")] = 0,
+    seed: SeedOption = 0,
     store: Annotated[
         Path | None, typer.Option("--store", metavar="DIR", help="Keep the store here (new or empty); else temporary.")
     ] = None,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import sightline as sl
-from sightline.cli.options import JsonOption, StoreArgument, existing_store
+from sightline.cli.options import JsonOption, StoreArgument, opened, spread
 from sightline.cli.output import console, print_json, print_rows
 from sightline.cli.partitions import region_text
-from sightline.cli.query_options import SnapshotText, spelled_query
+from sightline.cli.query_options import SnapshotText
 
 
-@spelled_query
+@spread
 def explain(store: StoreArgument, typed: SnapshotText, json: JsonOption = False) -> None:
     """Search, and say what it took: segments read or left out and why, candidates, time; and where it would go.
 
@@ -27,7 +26,7 @@ def explain(store: StoreArgument, typed: SnapshotText, json: JsonOption = False)
       sightline explain store "noodle OR ramen" --near 139.70,35.69 -k 5 --json
     """
     asked = typed.build()
-    with sl.open(existing_store(store)) as engine:
+    with opened(store) as engine:
         engine.explain(asked)
         said = engine.explain(asked)
     if json:

@@ -6,12 +6,12 @@ import json as json_text
 from pathlib import Path
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
-import sightline as sl
-from sightline.cli.options import ColumnsOption, JsonOption, StoreArgument, existing_store, pairs
-from sightline.cli.output import console, print_json, progress
-from sightline.model.errors import BadQuery, BadSource
+from sightline.cli.options import ColumnsOption, JsonOption, StoreArgument, opened, pairs, parquet
+from sightline.cli.output import print_done, progress
+from sightline.model.errors import BadQuery
 from sightline.model.queries import Query, query_from_dict
 
 _NAMES = ("id", "lon", "lat", "ts", "text")
@@ -39,33 +39,25 @@ def fit(
 
       sightline fit store last-week.parquet --queries searches.jsonl
     """
-    existing_store(store)
-    rows = _rows(source, pairs(column, "--column"))
-    searches = [] if queries is None else _searches(queries)
-    with sl.open(store) as engine, progress(f"Reading {rows.num_rows:,} posts", quiet=json):
-        engine.fit(rows, searches)
-    if json:
-        print_json({"asked": "fit", "rows": rows.num_rows, "queries": len(searches)})
-    else:
-        console().print(
-            f"asked: the partitioner is fitted to {rows.num_rows:,} posts and {len(searches):,} searches before the "
-            "next batch"
-        )
+    with opened(store) as engine:
+        rows = _rows(source, pairs(column, "--column"))
+        searches = [] if queries is None else _searches(queries)
+        with progress(f"Reading {rows.num_rows:,} posts", quiet=json):
+            engine.fit(rows, searches)
+    print_done(
+        {"asked": "fit", "rows": rows.num_rows, "queries": len(searches)},
+        f"asked: the partitioner is fitted to {rows.num_rows:,} posts and {len(searches):,} searches before the next "
+        "batch",
+        json=json,
+    )
 
 
 def _rows(source: Path, renamed: dict[str, str]) -> Any:
     """The columns of a history, under their own names; what is missing the engine will say."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not source.is_file():
-        raise BadSource("no such file", value=str(source), allowed="a Parquet file of posts")
-    try:
-        present = pq.read_schema(source).names
+    with parquet(source, "posts") as file:
+        present = file.schema_arrow.names
         columns = {name: renamed.get(name, name) for name in _NAMES if renamed.get(name, name) in present}
-        table = pq.read_table(source, columns=list(columns.values()))
-    except (pa.ArrowException, OSError) as error:
-        raise BadSource("not a Parquet file", value=str(source), hint=str(error)) from error
+        table = file.read(list(columns.values()))
     return pa.table({name: table[read] for name, read in columns.items()})
 
 

@@ -14,8 +14,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import typer
 
-from sightline.cli.options import JsonOption
-from sightline.cli.output import console, print_json, progress
+from sightline.cli.options import JsonOption, SeedOption
+from sightline.cli.output import print_done, progress
 from sightline.generate.posts import PostGenerator
 from sightline.generate.queries import range_queries
 from sightline.model.errors import BadConfig, BadSource
@@ -37,7 +37,7 @@ class Locations(StrEnum):
 def generate(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="A .parquet, .csv or .jsonl file.", show_default=False)],
     rows: Annotated[int, typer.Option("--rows", min=1, help="How many posts.")] = 100_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same rows.")] = 0,
+    seed: SeedOption = 0,
     locations: Annotated[Locations, typer.Option("--locations", help="Where posts are.")] = Locations.cities,
     late_rate: Annotated[float, typer.Option("--late-rate", min=0, max=1, help="Share of late posts.")] = 0.0,
     malformed_rate: Annotated[float, typer.Option("--malformed-rate", min=0, max=1, help="Share of bad rows.")] = 0.0,
@@ -81,10 +81,8 @@ def generate(
     finally:
         partial.unlink(missing_ok=True)
     size = out.stat().st_size
-    if json:
-        print_json({"file": str(out), "rows": total, "what": what, "bytes": size, "seed": seed})
-    else:
-        console().print(f"wrote {total:,} {what} to {out} ({size / 1e6:,.1f} MB)", markup=False)
+    done = {"file": str(out), "rows": total, "what": what, "bytes": size, "seed": seed}
+    print_done(done, f"wrote {total:,} {what} to {out} ({size / 1e6:,.1f} MB)", json=json)
 
 
 def _posts(posts: PostGenerator, rows: int) -> Iterator[pa.Table]:

@@ -1,37 +1,101 @@
-"""Arguments that several commands share, and the store behind them."""
+"""Arguments that several commands share, and the stores and files behind them.
+
+Options that belong together are the fields of a dataclass: a command names one parameter of that class, and
+:func:`spread` puts an option for each field in its place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import typer
 
+import sightline as sl
 from sightline.model.errors import BadConfig, BadSource, NotAStore
+
+if TYPE_CHECKING:
+    from sightline.engine import Engine  # imported when a store is opened: help and refusals need no engine
 
 StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="Directory of the store.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-WorkersOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Workers of the store; changing it starts a new epoch.")
-]
-PartitionerOption = Annotated[
-    str | None,
-    typer.Option("--partitioner", help="How posts are spread over workers (docs/plugins.md).", metavar="NAME"),
-]
-IndexOption = Annotated[
-    list[str] | None,
-    typer.Option("--index", metavar="KIND=NAME", help="The index for range, nearest or objects (docs/plugins.md)."),
-]
+IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help="Names of subscriptions.", show_default=False)]
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option("--column", metavar="NAME=SOURCE", help="Read NAME (id, lon, lat, ts, text) from the column SOURCE."),
 ]
 SecondsOption = Annotated[float | None, typer.Option("--seconds", min=0, help="Stop after this many seconds.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same posts.")]
 
 
-def existing_store(path: Path) -> Path:
-    """Refuse a path that holds no store: a command that only reads must not create one.
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes an option per field where the given one takes a dataclass of them."""
+    signature = inspect.signature(command, eval_str=True)
+    forms: dict[str, Any] = {
+        name: taken.annotation for name, taken in signature.parameters.items() if is_dataclass(taken.annotation)
+    }
+    shown: list[inspect.Parameter] = []
+    for name, taken in signature.parameters.items():
+        if name not in forms:
+            shown.append(taken)
+            continue
+        kinds = get_type_hints(forms[name], include_extras=True)
+        shown.extend(
+            inspect.Parameter(field.name, taken.kind, default=field.default, annotation=kinds[field.name])
+            for field in fields(forms[name])
+        )
+
+    @wraps(command)
+    def spread_out(**arguments: Any) -> None:
+        typed = {
+            name: form(**{field.name: arguments.pop(field.name) for field in fields(form)})
+            for name, form in forms.items()
+        }
+        command(**arguments, **typed)
+
+    spread_out.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    return spread_out
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineText:
+    """How a source is read and the work divided, as typed."""
+
+    column: ColumnsOption = None
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Workers of the store; changing it starts a new epoch.")
+    ] = None
+    partitioner: Annotated[
+        str | None,
+        typer.Option("--partitioner", help="How posts are spread over workers (docs/plugins.md).", metavar="NAME"),
+    ] = None
+    index: Annotated[
+        list[str] | None,
+        typer.Option("--index", metavar="KIND=NAME", help="The index for range, nearest or objects (docs/plugins.md)."),
+    ] = None
+
+    def columns(self) -> dict[str, str] | None:
+        """What the columns are called in the source."""
+        return pairs(self.column, "--column") or None
+
+    def opened(self, store: Path, source: str | None) -> Engine:
+        """The engine; a source that is not there, or an option misspelt, creates no store."""
+        self.columns()
+        indexes = pairs(self.index, "--index") or None
+        if source is not None and "://" not in source and not Path(source).exists():
+            raise BadSource("no such file or directory", value=source, allowed="a path to read from")
+        return sl.open(store, **given(workers=self.workers, partitioner=self.partitioner, indexes=indexes))
+
+
+def opened(path: Path) -> Engine:
+    """The engine of a store that is there: a command that only reads must not create one.
 
     Opening a path in Python creates the store if need be; here a mistyped path should be an error.
     """
@@ -49,14 +113,19 @@ def existing_store(path: Path) -> Path:
             allowed="a directory with a store.json",
             hint="name the directory that load or run was given",
         )
-    return path
+    return sl.open(path)
 
 
-def existing_source(source: str) -> str:
-    """Refuse a local path that is not there before a store is created for it."""
-    if "://" not in source and not Path(source).exists():
-        raise BadSource("no such file or directory", value=source, allowed="a path to read from")
-    return source
+@contextmanager
+def parquet(source: Path, what: str) -> Iterator[pq.ParquetFile]:
+    """A Parquet file to read from."""
+    if not source.is_file():
+        raise BadSource("no such file", value=str(source), allowed=f"a Parquet file of {what}")
+    try:
+        with pq.ParquetFile(source) as file:
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        raise BadSource("not a Parquet file", value=str(source), hint=str(error)) from error
 
 
 def pairs(values: Sequence[str] | None, what: str) -> dict[str, str]:

@@ -58,6 +58,14 @@ def print_json(document: object, *, line: bool = False) -> None:
     sys.stdout.flush()
 
 
+def print_done(document: object, text: str, *, json: bool) -> None:
+    """Print what was done: the document with --json, else the text."""
+    if json:
+        print_json(document)
+    else:
+        console().print(text, markup=False)
+
+
 def shown(value: object) -> str:
     """A cell of a table: short and unambiguous."""
     if value is None:

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-import sightline as sl
-from sightline.cli.options import JsonOption, StoreArgument, existing_store
+from sightline.cli.options import JsonOption, StoreArgument, opened
 from sightline.cli.output import console, print_json, table, to_json
 
 _HEAVIEST = 20
@@ -39,7 +38,7 @@ def partitions(
 
       sightline partitions store --geojson leaves.geojson --png leaves.png
     """
-    with sl.open(existing_store(store)) as engine:
+    with opened(store) as engine:
         found = engine.partitions().sort_by(_ORDER)
     said = found.explain or {}
     leaves = found.to_pylist()

@@ -1,20 +1,16 @@
 """The options that spell a query, shared by ``search``, ``explain`` and ``subscribe``.
 
 ``--near`` asks for the nearest posts, ``--top`` for the most frequent terms, anything else is a range query.
-``--query`` takes the JSON of ``to_dict`` instead. A command names one parameter of a class below, and
-:func:`spelled_query` puts an option for each of its fields in that place.
+``--query`` takes the JSON of ``to_dict`` instead. A command takes one of the classes below (`options.spread`).
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -118,36 +114,6 @@ class StandingText(QueryText):
         if reports and self.top is None and self.query is None:
             raise BadQuery("--window and --every go with --top", hint="--top K --window 1h --every 10min")
         return reports
-
-
-def spelled_query(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes the options of a query where the given one takes a :class:`QueryText`."""
-    signature = inspect.signature(command, eval_str=True)
-    place, form = next(
-        (name, parameter.annotation)
-        for name, parameter in signature.parameters.items()
-        if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, QueryText)
-    )
-    kinds = get_type_hints(form, include_extras=True)
-    options = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=field.default, annotation=kinds[field.name]
-        )
-        for field in fields(form)
-    ]
-
-    @wraps(command)
-    def spelled(**arguments: Any) -> None:
-        typed = {option.name: arguments.pop(option.name) for option in options}
-        command(**arguments, **{place: form(**typed)})
-
-    shown = [
-        option
-        for name, parameter in signature.parameters.items()
-        for option in (options if name == place else [parameter])
-    ]
-    spelled.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
-    return spelled
 
 
 def _numbers(option: str, text: str, form: str) -> list[float]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sightline as sl
-from sightline.cli.options import JsonOption, StoreArgument, existing_store
-from sightline.cli.output import console, print_json
+from sightline.cli.options import JsonOption, StoreArgument, opened
+from sightline.cli.output import print_done
 
 
 def rebalance(store: StoreArgument, json: JsonOption = False) -> None:
@@ -16,9 +15,6 @@ def rebalance(store: StoreArgument, json: JsonOption = False) -> None:
 
       sightline rebalance store
     """
-    with sl.open(existing_store(store)) as engine:
+    with opened(store) as engine:
         engine.rebalance()
-    if json:
-        print_json({"asked": "rebalance"})
-    else:
-        console().print("asked: the leaves are dealt anew before the next batch")
+    print_done({"asked": "rebalance"}, "asked: the leaves are dealt anew before the next batch", json=json)

@@ -7,19 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-import sightline as sl
-from sightline.cli.options import (
-    ColumnsOption,
-    IndexOption,
-    JsonOption,
-    PartitionerOption,
-    SecondsOption,
-    StoreArgument,
-    WorkersOption,
-    existing_source,
-    given,
-    pairs,
-)
+from sightline.cli.options import JsonOption, PipelineText, SecondsOption, StoreArgument, pairs, spread
 from sightline.cli.output import console, print_json, sparkline
 from sightline.cli.progress_log import ProgressLog
 from sightline.cli.streams import open_stream
@@ -30,6 +18,7 @@ from sightline.model.errors import BadSource
 LOOK = 0.25
 
 
+@spread
 def run(
     store: StoreArgument,
     source: Annotated[
@@ -46,10 +35,7 @@ def run(
         str, typer.Option("--name", help="Name of the run; it resumes where the last of this name stopped.")
     ] = "default",
     trigger: Annotated[str, typer.Option("--trigger", metavar="DURATION", help="Time between micro-batches.")] = "0s",
-    column: ColumnsOption = None,
-    workers: WorkersOption = None,
-    partitioner: PartitionerOption = None,
-    index: IndexOption = None,
+    typed: PipelineText = PipelineText(),
     seconds: SecondsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -65,14 +51,11 @@ def run(
     """
     if (source is None) == (format is None):
         raise BadSource("one source is needed", allowed="SOURCE, or --format NAME", hint="sightline run --help")
-    columns, of_source = pairs(column, "--column"), pairs(option, "--option")
-    options = given(workers=workers, partitioner=partitioner, indexes=pairs(index, "--index") or None)
-    if source is not None:
-        existing_source(source)
-    with sl.open(store, **options) as engine:
+    of_source = pairs(option, "--option")
+    with typed.opened(store, source) as engine:
         stream: Any = source if format is None else open_stream(engine, format, of_source)
         counter, log = CommitCounter(store), ProgressLog()
-        handle = engine.run(stream, name, trigger, columns=columns or None, on_batch=log.add)
+        handle = engine.run(stream, name, trigger, columns=typed.columns(), on_batch=log.add)
         _follow(handle, log, seconds, json)
         counter.advance()
         done = counter.totals

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 
-import sightline as sl
-from sightline.cli.options import JsonOption, StoreArgument, existing_store
+from sightline.cli.options import JsonOption, StoreArgument, opened, spread
 from sightline.cli.output import console, print_json, print_rows
-from sightline.cli.query_options import SnapshotText, spelled_query
+from sightline.cli.query_options import SnapshotText
 
 
-@spelled_query
+@spread
 def search(store: StoreArgument, typed: SnapshotText, json: JsonOption = False) -> None:
     """Search the committed posts.
 
@@ -23,7 +22,7 @@ def search(store: StoreArgument, typed: SnapshotText, json: JsonOption = False) 
       sightline search store --top 10 --circle -0.12,51.5,20000 --last 1h
     """
     asked = typed.build()
-    with sl.open(existing_store(store)) as engine:
+    with opened(store) as engine:
         began = time.perf_counter()
         rows = engine.search(asked).to_pylist()
         seconds = time.perf_counter() - began

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-import sightline as sl
-from sightline.cli.options import JsonOption, StoreArgument, existing_store, given
-from sightline.cli.output import console, print_json, progress
-from sightline.cli.query_options import StandingText, spelled_query
-from sightline.model.errors import BadQuery, BadSource
+from sightline.cli.options import JsonOption, StoreArgument, given, opened, parquet, spread
+from sightline.cli.output import print_done, progress
+from sightline.cli.query_options import StandingText
+from sightline.model.errors import BadQuery
 
 
-@spelled_query
+@spread
 def subscribe(
     store: StoreArgument,
     typed: StandingText,
@@ -47,27 +46,15 @@ def subscribe(
         _subscribe_table(store, table, json)
         return
     asked = typed.build()
-    with sl.open(existing_store(store)) as engine:
+    with opened(store) as engine:
         made = engine.subscribe(asked, replace=replace, **given(id=id, start=start, ttl=ttl))
-    if json:
-        print_json({"id": made.id, "query": asked.to_dict()})
-    else:
-        console().print(f"subscribed {made.id}", markup=False)
+    print_done({"id": made.id, "query": asked.to_dict()}, f"subscribed {made.id}", json=json)
 
 
 def _subscribe_table(store: Path, source: Path, json: bool) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not source.is_file():
-        raise BadSource("no such file", value=str(source), allowed="a Parquet file of queries")
-    try:
-        queries = pq.read_table(source)
-    except (pa.ArrowException, OSError) as error:
-        raise BadSource("not a Parquet file", value=str(source), hint=str(error)) from error
-    with sl.open(existing_store(store)) as engine, progress(f"Registering {queries.num_rows:,} queries", quiet=json):
+    with parquet(source, "queries") as file:
+        queries = file.read()
+    with opened(store) as engine, progress(f"Registering {queries.num_rows:,} queries", quiet=json):
         engine.subscribe_many(queries)
-    if json:
-        print_json({"count": queries.num_rows, "table": str(source)})
-    else:
-        console().print(f"subscribed {queries.num_rows:,} queries")
+    done = {"count": queries.num_rows, "table": str(source)}
+    print_done(done, f"subscribed {queries.num_rows:,} queries", json=json)

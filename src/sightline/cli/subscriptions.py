@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sightline as sl
-from sightline.cli.options import JsonOption, StoreArgument, existing_store
+from sightline.cli.options import JsonOption, StoreArgument, opened
 from sightline.cli.output import print_json, print_rows
 
 
@@ -14,7 +13,7 @@ def subscriptions(store: StoreArgument, json: JsonOption = False) -> None:
 
       sightline subscriptions store --json
     """
-    with sl.open(existing_store(store)) as engine:
+    with opened(store) as engine:
         rows = engine.subscriptions().to_pylist()
     if json:
         print_json({"count": len(rows), "subscriptions": rows})

@@ -8,15 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-import sightline as sl
-from sightline.cli.options import JsonOption, SecondsOption, StoreArgument, existing_store
+from sightline.cli.options import IdsArgument, JsonOption, SecondsOption, StoreArgument, opened
 from sightline.cli.output import console, print_json, shown
 from sightline.model.errors import UnknownSubscription
 
 
 def watch(
     store: StoreArgument,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Subscriptions to watch.", show_default=False)],
+    ids: IdsArgument,
     seconds: SecondsOption = None,
     since_batch: Annotated[int | None, typer.Option("--since-batch", help="Only results after this batch.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Print what there is and stop.")] = False,
@@ -32,7 +31,7 @@ def watch(
       sightline watch store noodles trends --once --json
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    with sl.open(existing_store(store)) as engine:
+    with opened(store) as engine:
         kinds = {row["id"]: row["kind"] for row in engine.subscriptions().to_pylist()}
         for id in ids:
             if id not in kinds:

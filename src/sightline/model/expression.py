@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sightline.model.dnf import EVERYTHING, Dnf, Node, all_nodes, any_nodes, dnf_of, negate, term_node
+from sightline.model.dnf import EVERYTHING, Dnf, Node, all_nodes, any_nodes, dnf_of, term_node
 from sightline.model.errors import BadExpression
 from sightline.model.expression_syntax import parse_tree
 from sightline.model.terms import keyword_terms
@@ -127,7 +127,7 @@ def _compile(mode: str, items: tuple[str, ...], config: TextConfig) -> Dnf:
     if mode == "text":
         if not items[0].strip():
             return EVERYTHING
-        return dnf_of(parse_tree(items[0], keyword, all_nodes, any_nodes, negate), items[0])
+        return dnf_of(parse_tree(items[0], keyword), items[0])
     if mode == "all_of":
         return dnf_of(all_nodes([keyword(item, None) for item in items]), list(items)) if items else EVERYTHING
     if not items:

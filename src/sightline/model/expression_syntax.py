@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, NoReturn, TypeVar
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
 
+from sightline.model.dnf import Node, all_nodes, any_nodes, negate
 from sightline.model.errors import BadExpression
 
-N = TypeVar("N")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _QUOTES = re.compile('["“”„‟«»＂]')
 _OPERATORS = ("AND", "OR", "NOT")
@@ -24,38 +24,24 @@ class _Token(NamedTuple):
     position: int
 
 
-def parse_tree(
-    source: str,
-    keyword: Callable[[str, int], N],
-    all_nodes: Callable[[Sequence[N]], N],
-    any_nodes: Callable[[Sequence[N]], N],
-    negate: Callable[[N], N],
-) -> N:
-    """Read a non-empty source into whatever tree the four constructors build."""
+def parse_tree(source: str, keyword: Callable[[str, int], Node]) -> Node:
+    """Read a non-empty source into a tree; ``keyword`` makes the node of a keyword at a position."""
     quote = _QUOTES.search(source)
     if quote:
         raise BadExpression(
             "quoted phrases are not supported yet", position=quote.start(), value=source,
             hint="leave the quotes out for AND; a phrase would mean words in order",
         )  # fmt: skip
-    parser = _Parser(source, keyword, all_nodes, any_nodes, negate)
+    parser = _Parser(source, keyword)
     tree = parser.alternatives(0)
     if parser.peek is not None:
         parser.fail("unexpected )" if parser.peek == ")" else f"unexpected {parser.peek}")
     return tree
 
 
-class _Parser(Generic[N]):
-    def __init__(
-        self,
-        source: str,
-        keyword: Callable[[str, int], N],
-        all_nodes: Callable[[Sequence[N]], N],
-        any_nodes: Callable[[Sequence[N]], N],
-        negate: Callable[[N], N],
-    ) -> None:
-        self.source, self.keyword, self.negate = source, keyword, negate
-        self.all_nodes, self.any_nodes = all_nodes, any_nodes
+class _Parser:
+    def __init__(self, source: str, keyword: Callable[[str, int], Node]) -> None:
+        self.source, self.keyword = source, keyword
         self.tokens = [_Token(match[0], match.start()) for match in _TOKEN.finditer(source)]
         self.at = 0
 
@@ -68,28 +54,28 @@ class _Parser(Generic[N]):
         hint = 'as in flood AND (rescue OR boat) NOT drill; a lower-case "and" is a keyword'
         raise BadExpression(what, position=position, value=self.source, hint=hint)
 
-    def alternatives(self, depth: int) -> N:
+    def alternatives(self, depth: int) -> Node:
         parts = [self.conjunction(depth)]
         while self.peek == "OR":
             self.at += 1
             parts.append(self.conjunction(depth))
-        return self.any_nodes(parts)
+        return any_nodes(parts)
 
-    def conjunction(self, depth: int) -> N:
+    def conjunction(self, depth: int) -> Node:
         parts = [self.factor(depth)]
         while self.peek not in (None, "OR", ")"):
             if self.peek == "AND":
                 self.at += 1
             parts.append(self.factor(depth))
-        return self.all_nodes(parts)
+        return all_nodes(parts)
 
-    def factor(self, depth: int) -> N:
+    def factor(self, depth: int) -> Node:
         if depth > MAX_DEPTH:
             self.fail(f"nested deeper than {MAX_DEPTH}")
         token = self.peek
         if token == "NOT":
             self.at += 1
-            return self.negate(self.factor(depth + 1))
+            return negate(self.factor(depth + 1))
         if token == "(":
             self.at += 1
             inner = self.alternatives(depth + 1)
