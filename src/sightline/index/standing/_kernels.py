@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
+from sightline.geo._kernels import step_of
 from sightline.jit import kernel
 
 
@@ -75,12 +76,7 @@ def slot_hash(key: int) -> int:
 @kernel
 def quantise(x: float, origin: float, scale: float) -> int:
     """Whole number of 31 bits that grows with ``x``: two places that differ in it are in that order exactly."""
-    v = (x - origin) * scale
-    if v <= 0.0:
-        return 0
-    if v >= 2147483647.0:
-        return 2147483647
-    return int(v)
+    return step_of(x, origin, scale, 2147483647)
 
 
 @kernel

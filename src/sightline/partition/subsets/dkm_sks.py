@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
+from sightline.partition.allocate import in_turn
 from sightline.partition.cost.dkm_sks import most_overlapping
 from sightline.partition.subsets.division import HYBRID, SPATIAL, Plan
-from sightline.partition.subsets.greedy import in_turn, weights
 from sightline.partition.subsets.routing import SubsetRouting
 from sightline.partition.subsets.splitting import Subset, enclosed, hybrid_parts, planned, quarters, split_until
-from sightline.partition.subsets.subscriptions import Costs, Subscriptions
+from sightline.partition.subsets.subscriptions import Costs, Subscriptions, weights
 
 __all__ = ["DkmSksParams", "DkmSksRouting", "assigned_apart", "hybrid_subsets"]
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
+from sightline.geo._kernels import step_of
 from sightline.index.standing._kernels import Batch, Exact, Posted, Scratch, accepted, quantise, slot_hash
 from sightline.jit import kernel
 
@@ -29,12 +30,7 @@ class Gi2Arrays(NamedTuple):
 @kernel
 def cell_of(x: int, origin: float, scale: float) -> int:
     """Grid column of ``x``, clamped; monotone, so a closed interval meets the columns from one end to the other."""
-    v = (x - origin) * scale
-    if v <= 0.0:
-        return 0
-    if v >= SIDE - 1:
-        return SIDE - 1
-    return int(v)
+    return step_of(x, origin, scale, SIDE - 1)
 
 
 @kernel
