@@ -110,7 +110,7 @@ def test_a_mapped_routing_says_the_same(routing):
         assert a.tolist() == b.tolist()
     for a, b in zip(one.route_queries(block), mapped.route_queries(block), strict=True):
         assert a.tolist() == b.tolist()
-    assert (mapped.name, mapped.workers, mapped.learns, mapped.duplicates) == (routing.name, 4, False, True)
+    assert (mapped.workers, mapped.learns, mapped.duplicates) == (4, False, True)
     assert mapped.reassigned(np.ones(4)) is mapped
 
 

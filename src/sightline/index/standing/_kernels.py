@@ -62,7 +62,6 @@ class Scratch(NamedTuple):
 
     present: U8  # per term of the block
     stamp: I32  # per query that has several entries: 1 + the latest object it matched
-    alive: U8  # per query 0 if it was dropped; empty: all stand
 
 
 @kernel
@@ -111,8 +110,6 @@ def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, 
             return -1
     wildcard = scratch.present.shape[0] - 1
     if third > wildcard and not holds(third - wildcard - 1, exact.lists, scratch.present):
-        return -1
-    if scratch.alive.shape[0] != 0 and scratch.alive[q] == 0:
         return -1
     if query < 0:
         if scratch.stamp[q] == i + 1:

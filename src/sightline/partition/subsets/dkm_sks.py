@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,8 +32,6 @@ class DkmSksParams:
 
 class DkmSksRouting(SubsetRouting):
     """Alg. 2 with Eq. 4-6, Alg. 3, and Eq. 7 for new subscriptions."""
-
-    name: ClassVar[str] = "dkm-sks"
 
     @staticmethod
     def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:

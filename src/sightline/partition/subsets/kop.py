@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
@@ -22,8 +20,6 @@ class KopRouting(SubsetRouting):
 
     A subset is what a worker has; its rectangle encloses regions, because KOP knows no balls.
     """
-
-    name: ClassVar[str] = "kop"
 
     @staticmethod
     def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:

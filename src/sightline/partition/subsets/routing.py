@@ -45,7 +45,6 @@ class SubsetRouting(FlatRecord, Unlearning, ABC):
     is in its part; a later one has no subset and visits its worker's own leaf; what is unknown visits all owners.
     """
 
-    name: ClassVar[str]
     duplicates: ClassVar[bool] = False
     spreads: ClassVar[bool] = True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,8 +27,6 @@ class SopParams:
 
 class SopRouting(SubsetRouting):
     """Space-oriented partition: quarters of the space by Eq. 3, whole subsets by Alg. 1; new ones by Eq. 2."""
-
-    name: ClassVar[str] = "sop"
 
     @staticmethod
     def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:

@@ -45,7 +45,6 @@ class TermRouting(FlatRecord, Unlearning):
     A term is its 64-bit hash: strings that share one are routed alike, which is harmless.
     """
 
-    name: ClassVar[str]
     spreads: ClassVar[bool] = True
     duplicates: ClassVar[bool] = True  # an OR may stand on several workers, a match-all query stands on all
 

@@ -113,7 +113,6 @@ def gi2_match(
     wildcard = index.levels.shape[0] - 1
     stride = wildcard + 1
     levels, slots, entries, present = index.levels, index.slots, index.entries, scratch.present
-    watched = scratch.alive.shape[0] != 0
     looked = 0
     for i in range(first, rows):
         before = n
@@ -146,7 +145,7 @@ def gi2_match(
                         if west <= x and x <= east and south <= y and y <= north:
                             tie = west == x or x == east or south == y or y == north
                             q = entries[e, 6]
-                            if tie or q < 0 or third > wildcard or watched:
+                            if tie or q < 0 or third > wildcard:
                                 q = accepted(q, third, tie, i, lon, lat, exact, scratch)
                             if q >= 0:
                                 if n == room:
