@@ -91,17 +91,6 @@ def test_a_full_buffer_resumes(name: str, world: list[Row], asked: list[RangeQue
         assert found(index.match(columns_of(world, config))) == naive(world, asked, config.space)
 
 
-@every_index
-@given(world=st.lists(rows, max_size=8), asked=st.lists(queries, min_size=1, max_size=8), data=st.data())
-@settings(max_examples=40, deadline=None)
-def test_dropped_queries_are_skipped(name: str, world: list[Row], asked: list[RangeQuery], data: st.DataObject) -> None:
-    config = config_of()
-    alive = data.draw(st.lists(st.integers(0, 1), min_size=len(asked), max_size=len(asked)))
-    index = standing_index(name).build(block_of(asked, config), config.space)
-    pairs = [(i, j) for i, j in naive(world, asked, config.space) if alive[j]]
-    assert found(index.match(columns_of(world, config), np.array(alive, np.uint8))) == pairs
-
-
 def _near(values: list[float]) -> st.SearchStrategy[float]:
     """Values, their neighbours among the floats, and places less than a quantisation step (1.7e-7) away."""
     steps = [

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.partition import allocate
+from sightline.partition.allocate import in_turn, longest_first
 from sightline.partition.subsets import DkmSksRouting, KopRouting, SopRouting
-from sightline.partition.subsets.greedy import in_turn, longest_first
 from sightline.partition.subsets.kop import keyword_costs
 from tests.partition.subset_cases import (
     GLOBE,
@@ -79,10 +78,8 @@ def test_what_no_object_matched_is_spread():
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 5))
-def test_greedy_is_the_other_greedy(costs, workers):
-    """Alg. 1 as the grid deals its cells, and written out for the given order."""
-    dealt = longest_first(np.array(costs, np.float64), np.zeros(workers))
-    assert dealt.tolist() == allocate.longest_first(np.array(costs, np.float64), workers).tolist()
+def test_each_goes_to_the_least_loaded(costs, workers):
+    """Alg. 1 written out for the given order."""
     begin = [float(3 * w) for w in range(workers)]
     loads, taken, want = begin.copy(), [0] * workers, []
     for cost in costs:
@@ -128,7 +125,7 @@ def test_parts_are_dealt_anew_on_top_of_what_owners_do(kind):
     again = routing.reassigned(loads)
     # 22 objects came: a part matches 22 / 9 of what it did in the nine, and the first has 70 of its own.
     parts = loads[2:] + routing.division.cost * 22 / 9
-    assert again.division.worker.tolist() == longest_first(parts, loads[:2]).tolist()
+    assert again.division.worker.tolist() == longest_first(parts, 2, loads[:2]).tolist()
     assert set(homes(again, block_of(queries)).values()) == {0, 1}
     assert again.loads().sum() == pytest.approx(routing.loads().sum())
 

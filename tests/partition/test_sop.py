@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import sightline as sl
 from sightline.index.protocol import NO_BOUND
+from sightline.partition.allocate import longest_first
 from sightline.partition.sample import Sample
 from sightline.partition.subsets import SopParams, SopRouting
-from sightline.partition.subsets.greedy import longest_first
 from sightline.partition.subsets.sop import assigned_whole, space_subsets
 from sightline.partition.subsets.splitting import Subset, quarters, split_until
 from tests.partition.subset_cases import (
@@ -136,7 +136,7 @@ def test_equation_3_by_hand():
 
 def test_example_4():
     """Golden E7, as costs and in hundredths of an O_init of 100."""
-    assert longest_first(np.array([0.36, 0.11, 0.2, 0.28]), np.zeros(2)).tolist() == [0, 0, 1, 1]
+    assert longest_first(np.array([0.36, 0.11, 0.2, 0.28]), 2).tolist() == [0, 0, 1, 1]
     subsets = [
         Subset(np.array([i]), WHOLE, np.zeros(4), np.array([cost])) for i, cost in enumerate((36.0, 11.0, 20.0, 28.0))
     ]

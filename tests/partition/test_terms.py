@@ -16,8 +16,9 @@ from sightline.model.config import StoreConfig
 from sightline.partition.cost.ps2stream import LoadCosts
 from sightline.partition.history import History
 from sightline.partition.terms import FrequencyRouting, HypergraphRouting, MetricRouting, TextRoutRouting
-from sightline.partition.terms._kernels import all_hashed_to, keys_of_conjuncts
+from sightline.partition.terms._kernels import all_hashed_to
 from sightline.partition.terms.vocabulary import TermParams, Vocabulary
+from sightline.text.postings_kernels import rarest_terms
 from sightline.text.term_batch import TermBatch
 from tests.partition.term_corpora import CONFIG, WORLD, block_of, hash_of, history, posts, topical
 
@@ -109,7 +110,7 @@ def test_a_mapped_routing_says_the_same(routing):
         assert a.tolist() == b.tolist()
     for a, b in zip(one.route_queries(block), mapped.route_queries(block), strict=True):
         assert a.tolist() == b.tolist()
-    assert (mapped.name, mapped.workers, mapped.learns, mapped.duplicates) == (routing.name, 4, False, True)
+    assert (mapped.workers, mapped.learns, mapped.duplicates) == (4, False, True)
     assert mapped.reassigned(np.ones(4)) is mapped
 
 
@@ -161,7 +162,7 @@ def test_unseen_terms_are_hashed():
 def test_the_key_is_the_rarest_then_the_lowest_hash():
     offsets, pos = np.array([0, 2, 2, 5, 6]), np.array([0, 1, 1, 2, 3, 3], np.int32)
     hashes, frequency = np.array([40, 30, 20, 10]), np.array([1, 5, 0, 0])
-    assert keys_of_conjuncts(offsets, pos, hashes, frequency).tolist() == [0, -1, 3, 3]
+    assert rarest_terms(offsets, pos, hashes, frequency).tolist() == [0, -1, 3, 3]
 
 
 def test_a_conjunct_stands_with_its_rarest_term():

@@ -112,5 +112,5 @@ def assert_mapped_alike(routing, places):
     again = type(routing).from_arrays(arrays)
     mine, theirs = (one.route_objects(objects_at(places)) for one in (routing, again))
     assert all((a == b).all() for a, b in zip(mine, theirs, strict=True))
-    assert (again.name, again.workers) == (routing.name, routing.workers)
+    assert again.workers == routing.workers
     assert again.leaf_table().equals(routing.leaf_table())

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["F32", "F64", "I32", "I64", "U16", "U8", "Flag", "frozen", "offsets_of", "sorted_distinct"]
+__all__ = ["F32", "F64", "I32", "I64", "U16", "U8", "Flag", "frozen", "offsets_of", "places_in", "sorted_distinct"]
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -53,6 +53,14 @@ def offsets_of(sorted_keys: npt.NDArray[Any], n: int) -> I64:
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
+
+
+def places_in(known: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> I64:
+    """Where each wanted value is among known ones, which ascend; -1 where it is not."""
+    if not len(known):
+        return np.full(len(wanted), -1, np.int64)
+    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[place] == wanted, place, -1)
 
 
 def sorted_distinct(values: I64) -> I64:

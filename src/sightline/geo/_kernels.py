@@ -104,6 +104,20 @@ def inside_pairs(
 
 
 @kernel
+def step_of(x: float, origin: float, scale: float, last: int) -> int:
+    """Whole steps from an origin, at ``scale`` steps a unit, clamped to 0 and ``last``; no number counts as 0.
+
+    Monotone: a closed interval holds no point outside the steps from its first to its last.
+    """
+    v = (x - origin) * scale
+    if not v > 0.0:
+        return 0
+    if v >= last:
+        return last
+    return int(v)
+
+
+@kernel
 def quantise_one(value: float, low: float, high: float) -> np.int64:
     """Cell of a value among ``2**CURVE_BITS`` equal ones of ``[low, high]``; monotone and clamped.
 

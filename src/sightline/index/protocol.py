@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-import numpy.typing as npt
-
 from sightline.flat.arrays import F64, I32, I64
 
 if TYPE_CHECKING:
@@ -94,11 +92,8 @@ class StandingIndex(Protocol):
         """Index the block; the index keeps no reference to the caller's arrays it could change."""
         ...
 
-    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
-        """All pairs whose keywords and region match; lifetimes are the caller's business.
-
-        ``alive`` is lazy deletion: one byte per query of the block, 0 for those that no longer count.
-        """
+    def match(self, objects: ObjectColumns) -> MatchPairs:
+        """All pairs whose keywords and region match; lifetimes are the caller's business."""
         ...
 
     def to_arrays(self) -> dict[str, Any]:

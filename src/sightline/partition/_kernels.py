@@ -103,3 +103,21 @@ def owner_by_place(lon: Floats, lat: Floats, workers: int) -> Ints:
         mixed ^= mixed >> np.int64(29)
         out[i] = (mixed & np.int64(0x7FFFFFFF)) % workers
     return out
+
+
+@kernel
+def deal(costs: Floats, loads: Floats, taken: npt.NDArray[np.int64]) -> Ints:
+    """Each cost, as they come, to the worker with the least load; ``loads`` and ``taken`` grow.
+
+    Ties go to the worker that has taken fewer, then to the lower number.
+    """
+    out = np.empty(costs.shape[0], np.int32)
+    for i in range(costs.shape[0]):
+        best = 0
+        for w in range(1, loads.shape[0]):
+            if loads[w] < loads[best] or (loads[w] == loads[best] and taken[w] < taken[best]):
+                best = w
+        loads[best] += costs[i]
+        taken[best] += 1
+        out[i] = best
+    return out

@@ -1,4 +1,4 @@
-"""Leaves to workers: two heuristics for dividing loads evenly (the problem is NP-complete)."""
+"""Leaves to workers: heuristics for dividing loads evenly (the problem is NP-complete)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["karmarkar_karp", "longest_first"]
+from sightline.flat.arrays import F64, I32, frozen
+from sightline.partition._kernels import deal
+
+__all__ = ["in_turn", "karmarkar_karp", "longest_first"]
 
 
-def longest_first(loads: npt.NDArray[np.float64], workers: int) -> npt.NDArray[np.int32]:
+def in_turn(loads: F64, begin: npt.ArrayLike, taken: npt.ArrayLike = 0) -> I32:
+    """In the given order, each to the worker with the least load, which begins at ``begin``.
+
+    Ties go to the worker that got fewer, here and before (``taken``), then to the lower number.
+    """
+    before = np.array(begin, np.float64)
+    return deal(frozen(loads, np.float64), before, np.array(np.broadcast_to(taken, len(before)), np.int64))
+
+
+def longest_first(loads: F64, workers: int, begin: npt.ArrayLike = 0.0) -> I32:
     """Deal leaves to workers, heaviest first, each to the least loaded worker (LPT greedy).
 
     Makespan at most 4/3 - 1/(3m) of the optimum. Ties go to the worker with fewer leaves, then the lower number, so
-    that leaves without load are spread evenly and the result is deterministic.
+    that leaves without load are spread evenly and the result is deterministic. Workers may ``begin`` with a load.
     """
-    order = np.lexsort((np.arange(len(loads)), -loads))
-    heap = [(0.0, 0, worker) for worker in range(workers)]
-    assigned = np.zeros(len(loads), np.int32)
-    for leaf in order:
-        load, leaves, worker = heapq.heappop(heap)
-        assigned[leaf] = worker
-        heapq.heappush(heap, (load + float(loads[leaf]), leaves + 1, worker))
+    order = np.argsort(-loads, kind="stable")
+    assigned = np.empty(len(loads), np.int32)
+    assigned[order] = in_turn(loads[order], np.broadcast_to(begin, workers))
     return assigned
 
 
@@ -32,7 +40,7 @@ def longest_first(loads: npt.NDArray[np.float64], workers: int) -> npt.NDArray[n
 _Part: TypeAlias = tuple[float, int, int, int, int]
 
 
-def karmarkar_karp(loads: npt.NDArray[np.float64], workers: int) -> npt.NDArray[np.int32]:
+def karmarkar_karp(loads: F64, workers: int) -> I32:
     """Divide leaves among workers by multi-way differencing (SSTD 4.1.2 and 5.2, after Karmarkar and Karp).
 
     A *state* is a division of some leaves into at most ``workers`` parts; at first each leaf is one of its own. The

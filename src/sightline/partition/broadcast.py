@@ -28,7 +28,6 @@ from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 class BroadcastRouting(FlatRecord, Unlearning):
     """One leaf per worker; leaves have no place."""
 
-    name: ClassVar[str] = "broadcast"
     duplicates: ClassVar[bool] = False
     fits: ClassVar[bool] = False
     spreads: ClassVar[bool] = True

@@ -31,7 +31,6 @@ SIDE = 64  # cells per side, PS2Stream section VI
 class GridRouting(FlatRecord, Unlearning):
     """Cell (row-major from the south-west) -> worker."""
 
-    name: ClassVar[str] = "grid"
     duplicates: ClassVar[bool] = False
 
     workers: int

@@ -26,7 +26,6 @@ __all__ = ["KdTreeRouting", "median_cut"]
 class KdTreeRouting(SampledRouting):
     """Leaves of the tree."""
 
-    name: ClassVar[str] = "kd-tree"
     split: ClassVar[str] = "median"
 
     @staticmethod

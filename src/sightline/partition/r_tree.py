@@ -31,7 +31,6 @@ __all__ = ["RTreeRouting", "cuts_every"]
 class RTreeRouting(SampledRouting):
     """Leaves of the tree, extended to tile the space."""
 
-    name: ClassVar[str] = "r-tree"
     split: ClassVar[str] = "pack"
 
     @staticmethod

@@ -23,7 +23,6 @@ __all__ = ["UniformRouting", "rows_and_columns"]
 class UniformRouting(CutRouting):
     """One rectangle per worker, row by row from the south-west."""
 
-    name: ClassVar[str] = "uniform"
     split: ClassVar[str] = "equal"
     fits: ClassVar[bool] = False
 

@@ -42,6 +42,27 @@ def sort_row(ids: I32, counts: I32 | U16, start: int, end: int) -> None:
 
 
 @kernel
+def rarest_term(terms: I32, start: int, end: int, frequency: I32 | I64, hashes: I64) -> int:
+    """The least frequent of ``terms[start:end]``, of equals the one with the lowest hash; -1 if there are none."""
+    best = np.int64(-1)
+    for j in range(start, end):
+        term = np.int64(terms[j])
+        rarer = best < 0 or frequency[term] < frequency[best]
+        if rarer or (frequency[term] == frequency[best] and hashes[term] < hashes[best]):
+            best = term
+    return int(best)
+
+
+@kernel
+def rarest_terms(offsets: I64, terms: I32, hashes: I64, frequency: I64) -> I32:
+    """:func:`rarest_term` of each list."""
+    out = np.empty(offsets.size - 1, np.int32)
+    for i in range(out.size):
+        out[i] = rarest_term(terms, offsets[i], offsets[i + 1], frequency, hashes)
+    return out
+
+
+@kernel
 def renumber_rows(offsets: I64, ids: I32, counts: I32, remap: I32, rows: RowSink) -> None:
     """Postings with other term numbers: -1 drops a term, terms that became equal add their counts.
 

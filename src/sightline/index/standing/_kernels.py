@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
+from sightline.geo._kernels import step_of
 from sightline.jit import kernel
 
 
@@ -61,7 +62,6 @@ class Scratch(NamedTuple):
 
     present: U8  # per term of the block
     stamp: I32  # per query that has several entries: 1 + the latest object it matched
-    alive: U8  # per query 0 if it was dropped; empty: all stand
 
 
 @kernel
@@ -75,12 +75,7 @@ def slot_hash(key: int) -> int:
 @kernel
 def quantise(x: float, origin: float, scale: float) -> int:
     """Whole number of 31 bits that grows with ``x``: two places that differ in it are in that order exactly."""
-    v = (x - origin) * scale
-    if v <= 0.0:
-        return 0
-    if v >= 2147483647.0:
-        return 2147483647
-    return int(v)
+    return step_of(x, origin, scale, 2147483647)
 
 
 @kernel
@@ -115,8 +110,6 @@ def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, 
             return -1
     wildcard = scratch.present.shape[0] - 1
     if third > wildcard and not holds(third - wildcard - 1, exact.lists, scratch.present):
-        return -1
-    if scratch.alive.shape[0] != 0 and scratch.alive[q] == 0:
         return -1
     if query < 0:
         if scratch.stamp[q] == i + 1:

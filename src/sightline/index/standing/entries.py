@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, I64, U8, frozen, offsets_of
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.region_table import RegionTable
 from sightline.index.protocol import MatchPairs, ObjectColumns
@@ -81,11 +81,9 @@ class Checks(FlatRecord):
         rows[self.shaped] = np.arange(self.shaped.size, dtype=np.int32)
         return rows
 
-    def match(
-        self, kernel: MatchKernel, index: Any, objects: ObjectColumns, alive: npt.ArrayLike | None, room: int
-    ) -> MatchPairs:
+    def match(self, kernel: MatchKernel, index: Any, objects: ObjectColumns, room: int) -> MatchPairs:
         """All pairs that a kernel finds over its index, inside their regions."""
-        batch, scratch = object_batch(objects, self.dictionary), self._scratch(alive)
+        batch, scratch = object_batch(objects, self.dictionary), self._scratch()
 
         def run(first: int, n: int, out_object: I32, out_query: I32) -> tuple[int, int, int]:
             return kernel(index, self.exact, batch, scratch, first, n, out_object, out_query)
@@ -96,13 +94,10 @@ class Checks(FlatRecord):
         kept = exact_regions(self.regions, self.space, objects, pairs.object, pairs.query, self._region_rows)
         return MatchPairs(*kept, pairs.candidates)
 
-    def _scratch(self, alive: npt.ArrayLike | None) -> Scratch:
+    def _scratch(self) -> Scratch:
         present = np.zeros(len(self.dictionary) + 1, np.uint8)
         present[-1] = 1
-        standing: U8 = frozen((), np.uint8) if alive is None else frozen(alive, np.uint8)
-        if alive is not None and standing.shape != (self.queries,):
-            raise ValueError(f"alive has shape {standing.shape}, allowed: ({self.queries},), one byte per query")
-        return Scratch(present, np.zeros(self.queries, np.int32), standing)
+        return Scratch(present, np.zeros(self.queries, np.int32))
 
 
 def posted(block: QueryBlock, grid: F64, frequency: npt.ArrayLike | None) -> tuple[Posted, I64]:

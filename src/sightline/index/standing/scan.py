@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sightline.flat.arrays import I32, I64, Flag
 from sightline.flat.records import FlatRecord
@@ -50,13 +49,11 @@ class _Scan(FlatRecord):
 class ScanStanding(_Scan):
     """Reference of :class:`~sightline.index.protocol.StandingIndex`."""
 
-    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
+    def match(self, objects: ObjectColumns) -> MatchPairs:
         """All pairs, each once."""
-        stands = np.ones(len(self.block), np.bool_) if alive is None else np.asarray(alive, np.bool_)
         rows: list[I32] = [np.empty(0, np.int32)]
         queries: list[I32] = [np.empty(0, np.int32)]
         for i, found in self._keyword_pairs(objects):
-            found = found[stands[found]]
             lon, lat = np.full(found.size, objects.lon[i]), np.full(found.size, objects.lat[i])
             found = found[inside_pairs(self.block.regions, self.space, found, lon, lat)]
             rows.append(np.full(found.size, i, np.int32))

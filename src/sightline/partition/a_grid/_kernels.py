@@ -8,14 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from sightline.flat.arrays import F64, I32, I64
 from sightline.jit import kernel
 from sightline.partition._kernels import cell_of, cells_met
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 FINEST = 10  # 1024 x 1024, about the paper's fine grid
 PYRAMID = (4 ** (FINEST + 1) - 1) // 3  # cells of all levels
@@ -27,25 +23,9 @@ class Postings(NamedTuple):
     Term t has the entries ``first[t]:first[t + 1]``; the last term is the wildcard.
     """
 
-    first: Longs
-    cell: Ints
-    posted: Longs
-
-
-@kernel
-def rarest(pos_offsets: Longs, pos: Ints, number: Ints, frequency: Longs) -> Ints:
-    """Least frequent positive term of every conjunct (ties: lowest number), or the wildcard ``len(frequency)``."""
-    out = np.full(len(pos_offsets) - 1, len(frequency), np.int32)
-    for c in range(len(out)):
-        for j in range(pos_offsets[c], pos_offsets[c + 1]):
-            term, best = number[pos[j]], out[c]
-            if (
-                best == len(frequency)
-                or frequency[term] < frequency[best]
-                or (frequency[term] == frequency[best] and term < best)
-            ):
-                out[c] = term
-    return out
+    first: I64
+    cell: I32
+    posted: I64
 
 
 @kernel
@@ -55,7 +35,7 @@ def pyramid_cell(level: int, column: int, row: int) -> int:
 
 
 @kernel
-def pyramid_keys(conj_query: Ints, term: Ints, piece_first: Longs, piece_box: Floats, bounds: Floats) -> Longs:
+def pyramid_keys(conj_query: I32, term: I32, piece_first: I64, piece_box: F64, bounds: F64) -> I64:
     """term * PYRAMID + cell of every posting: the finest level at which a box meets at most 2 x 2 cells."""
     boxes = 0
     for c in range(len(conj_query)):
@@ -92,8 +72,8 @@ def _posted_at(postings: Postings, term: int, cell: int) -> int:
 
 @kernel
 def candidates_checked(
-    lon: Floats, lat: Floats, bounds: Floats, offsets: Longs, ids: Ints, term_of: Ints, postings: Postings
-) -> Longs:
+    lon: F64, lat: F64, bounds: F64, offsets: I64, ids: I32, term_of: I32, postings: Postings
+) -> I64:
     """q_l: conjuncts posted under a term of the object, or under none, in a pyramid cell that holds it."""
     wildcard = len(postings.first) - 2
     out = np.zeros(len(lon), np.int64)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
+from sightline.flat.arrays import F64, I64, frozen, offsets_of, places_in
+from sightline.flat.records import frozen_fields
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
-from sightline.partition.a_grid._kernels import PYRAMID, Postings, candidates_checked, pyramid_keys, rarest
+from sightline.partition.a_grid._kernels import PYRAMID, Postings, candidates_checked, pyramid_keys
+from sightline.text.postings_kernels import rarest_terms
 
 __all__ = ["queries_checked"]
 
@@ -21,41 +23,27 @@ __all__ = ["queries_checked"]
 def queries_checked(objects: ObjectColumns, standing: QueryBlock, bounds: F64) -> I64:
     """q_l of every object; terms are the same if their hashes are."""
     terms, number = np.unique(standing.dictionary.hashes, return_inverse=True)
-    term_of = _numbers(objects.terms.dictionary.hashes, terms)
+    term_of = places_in(terms, objects.terms.dictionary.hashes)
     used = term_of[objects.terms.ids]
     frequency = np.bincount(used[used >= 0], minlength=len(terms))
-    postings = _posted(standing, frozen(number, np.int32), frequency, bounds)
+    postings = _posted(standing, number, frequency, bounds)
     return candidates_checked(
         frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), frozen(bounds, np.float64),
-        frozen(objects.terms.offsets, np.int64), frozen(objects.terms.ids, np.int32), frozen(term_of, np.int32),
+        objects.terms.offsets, objects.terms.ids, frozen(term_of, np.int32),
         postings,
     )  # fmt: skip
 
 
-def _numbers(hashes: I64, terms: I64) -> I32:
-    """Place of every hash among the ascending ones of the queries, -1 where absent."""
-    if not len(terms):
-        return np.full(len(hashes), -1, np.int32)
-    place = np.minimum(np.searchsorted(terms, hashes), len(terms) - 1)
-    return np.where(terms[place] == hashes, place, -1).astype(np.int32)
-
-
-def _posted(standing: QueryBlock, number: I32, frequency: I64, bounds: F64) -> Postings:
+def _posted(standing: QueryBlock, number: I64, frequency: I64, bounds: F64) -> Postings:
     wildcard = len(frequency)
-    term = rarest(
-        frozen(standing.pos_offsets, np.int64), frozen(standing.pos, np.int32), number, frozen(frequency, np.int64)
-    )
+    key = rarest_terms(standing.pos_offsets, standing.pos, standing.dictionary.hashes, frozen(frequency[number]))
+    term = np.append(number, wildcard)[key]  # -1: the wildcard
     keys = pyramid_keys(
-        frozen(standing.conj_query, np.int32), frozen(term, np.int32),
-        frozen(offsets_of(standing.piece_query, len(standing)), np.int64), frozen(standing.piece_box, np.float64),
-        frozen(bounds, np.float64),
+        standing.conj_query, frozen(term, np.int32), frozen(offsets_of(standing.piece_query, len(standing))),
+        standing.piece_box, frozen(bounds, np.float64),
     )  # fmt: skip
     keys.sort()
     begins = np.flatnonzero(np.diff(keys, prepend=-1))
     distinct = keys[begins]
     first = np.searchsorted(distinct, np.arange(wildcard + 2) * PYRAMID)
-    return Postings(
-        frozen(first, np.int64),
-        frozen(distinct % PYRAMID, np.int32),
-        frozen(np.diff(begins, append=len(keys)), np.int64),
-    )
+    return frozen_fields(Postings, (first, distinct % PYRAMID, np.diff(begins, append=len(keys))))

@@ -40,7 +40,6 @@ class AGridRouting(TiledRouting):
     the cost of a cell is the number of its objects.
     """
 
-    name: ClassVar[str] = "a-grid"
     split: ClassVar[str] = "cost"
 
     @classmethod

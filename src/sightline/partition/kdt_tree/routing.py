@@ -46,7 +46,6 @@ _DEFAULTS = HybridParams()
 class KdtTreeRouting(FlatRecord, Unlearning):
     """A grid^t index and the worker of each leaf of its tree."""
 
-    name: ClassVar[str] = "kdt-tree"
     duplicates: ClassVar[bool] = True
     spreads: ClassVar[bool] = True
 

@@ -50,7 +50,6 @@ DEFAULTS = QtTreeParams()
 class TreeRouting(FlatRecord):
     """A tree and the workers of its leaves."""
 
-    name: ClassVar[str]
     duplicates: ClassVar[bool] = False
     spatial: ClassVar[bool] = True  # which kinds of split are allowed
     textual: ClassVar[bool] = True
@@ -157,18 +156,14 @@ class LearningTree(TreeRouting):
 class QtTreeRouting(LearningTree):
     """Both kinds of split."""
 
-    name: ClassVar[str] = "qt-tree"
-
 
 class TextRouting(LearningTree):
     """Textual splits only: every query with a region stands everywhere."""
 
-    name: ClassVar[str] = "text"
     spatial: ClassVar[bool] = False
 
 
 class QuadtreeRouting(Unlearning, TreeRouting):
     """Spatial splits only."""
 
-    name: ClassVar[str] = "quadtree"
     textual: ClassVar[bool] = False

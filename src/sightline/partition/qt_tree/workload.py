@@ -27,7 +27,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I32, I64, U8, frozen
+from sightline.flat.arrays import F64, I32, I64, U8, frozen, places_in
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import KIND_NEAREST, KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
@@ -102,9 +102,8 @@ class Workload:
         both = known.merged(counted)
         hashes = both.keywords.hashes
         weight = np.zeros((len(hashes), 2))
-        place = np.searchsorted(hashes, counted.keywords.hashes)
-        kept = np.isin(counted.keywords.hashes, hashes)
-        weight[place[kept]] = counted.keywords.weights[:, kept].T
+        place = places_in(hashes, counted.keywords.hashes)
+        weight[place[place >= 0]] = counted.keywords.weights[:, place >= 0].T
         total = counted.keywords.weights.sum(axis=1) + counted.keywords.rest
         return cls(
             statistics=both,
@@ -217,9 +216,7 @@ def _queries(blocks: Sequence[tuple[QueryBlock, I64, float]], hashes: I64, space
         asker, kind = np.repeat(block.conj_query, size), np.repeat(block.kind[block.conj_query], size)
         weight = np.repeat(share, size) * np.where(kind == KIND_NEAREST, scale, 1.0)
         words = (kind != KIND_TOP_TERMS) & (number == 0)  # of snapshot queries only
-        asked = block.dictionary.hashes[block.pos]
-        place = np.minimum(np.searchsorted(hashes, asked), max(len(hashes) - 1, 0))
-        term = np.where(hashes[place] == asked, place, -1) if len(hashes) else np.full(len(asked), -1)
+        term = places_in(hashes, block.dictionary.hashes[block.pos])
         parts.append(
             (query, box, block.kind + np.uint8(CRQ * number), asker[words] + first, term[words], kind[words],
              weight[words])

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64
+from sightline.flat.heaps_kernels import keep_smallest
 from sightline.index.objects.blocks._kernels import find_term
 from sightline.index.objects.postings._kernels import first_posting
-from sightline.index.objects.postings.heaps_kernels import keep_smallest
 from sightline.jit import kernel
 from sightline.partition.cost._kernels import Words
 

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 import numpy as np
 
-from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of, sorted_distinct
+from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of, places_in, sorted_distinct
 from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.distance import EARTH_RADIUS_M
 from sightline.index.protocol import NO_BOUND, ObjectColumns
@@ -75,10 +75,7 @@ class Sample(FlatRecord):
 
     def numbers(self, dictionary: TermDictionary) -> I32:
         """This sample's number of each term, -1 where no object has it."""
-        if len(self.hashes) == 0:
-            return np.full(len(dictionary), -1, np.int32)
-        found = np.minimum(np.searchsorted(self.hashes, dictionary.hashes), len(self.hashes) - 1)
-        return np.where(self.hashes[found] == dictionary.hashes, found, -1).astype(np.int32)
+        return places_in(self.hashes, dictionary.hashes).astype(np.int32)
 
     def counts_in(self, boxes: F64) -> I64:
         """|O_R| for each of many closed rectangles."""

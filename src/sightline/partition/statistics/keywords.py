@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I64
+from sightline.flat.arrays import F64, I64, places_in
 from sightline.flat.records import FlatRecord
 
 __all__ = ["KeywordMasses"]
@@ -55,10 +55,9 @@ class KeywordMasses(FlatRecord):
     def mass_of(self, hashes: npt.ArrayLike) -> F64:
         """p_w of given terms, [2, m]; 0 for terms that are not known."""
         wanted = np.asarray(hashes, np.int64)
-        if not len(self):
-            return np.zeros((2, len(wanted)))
-        place = np.minimum(np.searchsorted(self.hashes, wanted), len(self) - 1)
-        return np.where(self.hashes[place] == wanted, self.masses[:, place], 0.0)
+        masses = np.append(self.masses, np.zeros((2, 1)), axis=1)
+        known: F64 = masses[:, places_in(self.hashes, wanted)]
+        return known
 
     def scaled(self, factor: float) -> KeywordMasses:
         """All weights times a factor."""

@@ -1,12 +1,10 @@
-"""Kernels of the divided subscriptions: objects per term in a rectangle, greedy dealing."""
+"""Kernels of the divided subscriptions: objects per term in a rectangle."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from sightline.flat.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I64
 from sightline.index.objects.postings._kernels import first_posting
 from sightline.jit import kernel
 from sightline.partition.cost._kernels import Words
@@ -63,21 +61,3 @@ def count_terms(words: Words, places: Places, postings: Postings, rows: I64, box
         for p in range(words.neg_offsets[begin], words.neg_offsets[end]):
             _count_term(words.neg[p], places, postings, strip, tally, mark)
     return inside
-
-
-@kernel
-def deal(costs: F64, loads: F64, taken: I64) -> I32:
-    """Alg. 1 l. 3-5: each cost, as they come, to the worker with the least load; ``loads`` and ``taken`` grow.
-
-    Ties go to the worker that has taken fewer, then to the lower number.
-    """
-    out = np.empty(costs.shape[0], np.int32)
-    for i in range(costs.shape[0]):
-        best = 0
-        for w in range(1, loads.shape[0]):
-            if loads[w] < loads[best] or (loads[w] == loads[best] and taken[w] < taken[best]):
-                best = w
-        loads[best] += costs[i]
-        taken[best] += 1
-        out[i] = best
-    return out

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.flat.arrays import F64, I32, I64, U8, frozen, sorted_distinct
+from sightline.flat.arrays import F64, I32, I64, U8, frozen, places_in, sorted_distinct
 from sightline.flat.records import FlatRecord
 from sightline.index.standing.block import QueryBlock
-from sightline.partition.subsets.greedy import longest_first
-from sightline.partition.subsets.later import rows_of
+from sightline.partition.allocate import longest_first
 
 __all__ = ["KEYWORD", "SPATIAL", "HYBRID", "Division", "Plan"]
 
@@ -75,14 +74,14 @@ class Division(FlatRecord):
 
     def parts_of(self, num: I64) -> I32:
         """The part of each subscription, -1 where its number is unknown."""
-        row = rows_of(self.num, num)
+        row = places_in(self.num, num)
         part = np.full(len(num), -1, np.int32)
         part[row >= 0] = self.part[row[row >= 0]]
         return part
 
     def loads(self, workers: int, gone: I64) -> F64:
         """C(w) of every worker, without the subscriptions that are gone."""
-        row = rows_of(self.num, gone)
+        row = places_in(self.num, gone)
         left = np.array(self.weight)
         left[row[row >= 0]] = 0.0
         return np.bincount(self.worker[self.part], left, minlength=workers).astype(np.float64)
@@ -94,7 +93,7 @@ class Division(FlatRecord):
 
     def reassigned(self, loads: F64, begin: F64) -> Self:
         """The parts dealt anew, heaviest first, to workers that have a load already."""
-        return replace(self, worker=longest_first(loads, begin))
+        return replace(self, worker=longest_first(loads, len(begin), begin))
 
     def leaf_rows(self, first: int) -> pa.Table:
         """The parts as rows of a leaf table, numbered from ``first``."""

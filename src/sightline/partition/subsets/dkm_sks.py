@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
+from sightline.partition.allocate import in_turn
 from sightline.partition.cost.dkm_sks import most_overlapping
 from sightline.partition.subsets.division import HYBRID, SPATIAL, Plan
-from sightline.partition.subsets.greedy import in_turn, weights
 from sightline.partition.subsets.routing import SubsetRouting
 from sightline.partition.subsets.splitting import Subset, enclosed, hybrid_parts, planned, quarters, split_until
-from sightline.partition.subsets.subscriptions import Costs, Subscriptions
+from sightline.partition.subsets.subscriptions import Costs, Subscriptions, weights
 
 __all__ = ["DkmSksParams", "DkmSksRouting", "assigned_apart", "hybrid_subsets"]
 
@@ -33,8 +32,6 @@ class DkmSksParams:
 
 class DkmSksRouting(SubsetRouting):
     """Alg. 2 with Eq. 4-6, Alg. 3, and Eq. 7 for new subscriptions."""
-
-    name: ClassVar[str] = "dkm-sks"
 
     @staticmethod
     def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:

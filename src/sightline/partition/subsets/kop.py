@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
+from sightline.partition.allocate import longest_first
 from sightline.partition.subsets.division import KEYWORD, Plan
-from sightline.partition.subsets.greedy import longest_first, weights
 from sightline.partition.subsets.routing import SubsetRouting
-from sightline.partition.subsets.subscriptions import Costs, Subscriptions
+from sightline.partition.subsets.subscriptions import Costs, Subscriptions, weights
 
 __all__ = ["KopRouting", "keyword_costs"]
 
@@ -23,13 +21,11 @@ class KopRouting(SubsetRouting):
     A subset is what a worker has; its rectangle encloses regions, because KOP knows no balls.
     """
 
-    name: ClassVar[str] = "kop"
-
     @staticmethod
     def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:
         """Alg. 1 over single subscriptions."""
         weight = weights(keyword_costs(subscriptions)[rows])
-        worker = longest_first(weight, np.zeros(workers))
+        worker = longest_first(weight, workers)
         regions = subscriptions.regions()[rows]
         box = np.zeros((workers, 4))
         for w in np.flatnonzero(np.bincount(worker, minlength=workers)):

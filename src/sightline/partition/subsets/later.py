@@ -9,15 +9,7 @@ import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, Flag
 
-__all__ = ["Later", "rows_of"]
-
-
-def rows_of(known: I64, num: I64) -> I64:
-    """Where each number is among known ones, which ascend; -1 where it is unknown."""
-    if len(known) == 0:
-        return np.full(len(num), -1, np.int64)
-    found = np.minimum(np.searchsorted(known, num), len(known) - 1)
-    return np.where(known[found] == num, found, -1)
+__all__ = ["Later"]
 
 
 @dataclass(frozen=True, eq=False)

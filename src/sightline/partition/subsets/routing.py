@@ -10,20 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sightline.flat.arrays import F64, I32, I64
+from sightline.flat.arrays import F64, I32, I64, places_in
 from sightline.flat.records import Arrays, FlatRecord
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.model.space import Space
+from sightline.partition.allocate import in_turn
 from sightline.partition.broadcast import BroadcastRouting
 from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 from sightline.partition.sample import Sample
 from sightline.partition.subsets.division import Division, Plan
-from sightline.partition.subsets.greedy import in_turn, weights
-from sightline.partition.subsets.later import Later, rows_of
-from sightline.partition.subsets.subscriptions import Subscriptions
+from sightline.partition.subsets.later import Later
+from sightline.partition.subsets.subscriptions import Subscriptions, weights
 
 __all__ = ["SubsetRouting"]
 
@@ -45,7 +45,6 @@ class SubsetRouting(FlatRecord, Unlearning, ABC):
     is in its part; a later one has no subset and visits its worker's own leaf; what is unknown visits all owners.
     """
 
-    name: ClassVar[str]
     duplicates: ClassVar[bool] = False
     spreads: ClassVar[bool] = True
 
@@ -94,7 +93,7 @@ class SubsetRouting(FlatRecord, Unlearning, ABC):
         if len(self.sample) == 0:
             return self
         left = replace(self, later=self.later.without(dropped))
-        unknown = (self.division.parts_of(new.num) < 0) & (rows_of(left.later.num, new.num) < 0)
+        unknown = (self.division.parts_of(new.num) < 0) & (places_in(left.later.num, new.num) < 0)
         rows = np.flatnonzero(unknown & (new.kind != KIND_TOP_TERMS))
         if len(rows) == 0:
             return left
@@ -128,13 +127,13 @@ class SubsetRouting(FlatRecord, Unlearning, ABC):
         if len(self.sample) == 0:
             return (num % self.workers).astype(np.int32)
         home = np.full(len(rows), np.argmin(self.loads()), np.int32)
-        part, late = self.division.parts_of(num), rows_of(self.later.num, num)
+        part, late = self.division.parts_of(num), places_in(self.later.num, num)
         home[part >= 0] = self.division.worker[part[part >= 0]]
         home[late >= 0] = self.later.worker[late[late >= 0]]
         return home
 
     def leaves_of(self, block: QueryBlock) -> QueryLeaves:
-        part, late = self.division.parts_of(block.num), rows_of(self.later.num, block.num)
+        part, late = self.division.parts_of(block.num), places_in(self.later.num, block.num)
         leaf = np.full(len(block), -1, np.int64)
         leaf[part >= 0] = self.workers + part[part >= 0]
         leaf[late >= 0] = self.later.worker[late[late >= 0]]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
+from sightline.partition.allocate import longest_first
 from sightline.partition.cost.dkm_sks import space_costs
 from sightline.partition.subsets.division import Plan
-from sightline.partition.subsets.greedy import longest_first, weights
 from sightline.partition.subsets.routing import SubsetRouting
 from sightline.partition.subsets.splitting import Subset, enclosed, planned, quarters, split_until
-from sightline.partition.subsets.subscriptions import Subscriptions
+from sightline.partition.subsets.subscriptions import Subscriptions, weights
 
 __all__ = ["SopParams", "SopRouting", "assigned_whole", "space_subsets"]
 
@@ -28,8 +27,6 @@ class SopParams:
 
 class SopRouting(SubsetRouting):
     """Space-oriented partition: quarters of the space by Eq. 3, whole subsets by Alg. 1; new ones by Eq. 2."""
-
-    name: ClassVar[str] = "sop"
 
     @staticmethod
     def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:
@@ -66,5 +63,5 @@ def assigned_whole(subsets: Sequence[Subset], rows: I64, workers: int) -> Plan:
     """Alg. 1 over subsets."""
     sizes = np.array([len(subset.rows) for subset in subsets])
     totals = np.array([subset.total for subset in subsets])
-    worker = longest_first(weights(totals, sizes), np.zeros(workers))
+    worker = longest_first(weights(totals, sizes), workers)
     return planned(subsets, rows, np.arange(len(rows)), np.repeat(worker, sizes))

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64
+from sightline.partition.allocate import longest_first
 from sightline.partition.cost.dkm_sks import subset_cost
 from sightline.partition.subsets.division import SPATIAL, Plan
-from sightline.partition.subsets.greedy import longest_first, weights
+from sightline.partition.subsets.subscriptions import weights
 
 __all__ = ["Subset", "enclosed", "hybrid_parts", "planned", "quarters", "split_until"]
 
@@ -81,7 +82,7 @@ def quarters(rows: I64, at: F64, space: Rectangle) -> list[tuple[I64, Rectangle]
 
 def hybrid_parts(rows: I64, costs: F64, parts: int = 4) -> list[I64]:
     """HYBRID-PARTITION: the greedy algorithm over C(s) into four sets; empty ones are dropped."""
-    part = longest_first(costs, np.zeros(parts))
+    part = longest_first(costs, parts)
     return [rows[part == p] for p in range(parts) if (part == p).any()]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
@@ -15,7 +16,7 @@ from sightline.partition.reach import nearest_pieces
 from sightline.partition.sample import Sample
 from sightline.partition.subsets._kernels import Tally, count_terms
 
-__all__ = ["Costs", "Subscriptions"]
+__all__ = ["Costs", "Subscriptions", "weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,3 +97,13 @@ def _enclosing(owner: I32, boxes: F64, n: int) -> F64:
 def _clipped(boxes: F64, space: Space) -> F64:
     west, south, east, north = space.bounds
     return np.clip(boxes, (west, south, west, south), (east, north, east, north))
+
+
+#: What a subscription weighs at least, in objects of O_init. Greedy dealing would otherwise give everything that
+#: O_init never matched to a single worker, because it adds nothing to that worker's load (ours).
+UNSEEN = 0.5
+
+
+def weights(costs: F64, size: npt.ArrayLike = 1) -> F64:
+    """What subscriptions, or subsets of so many, weigh when they are dealt."""
+    return np.maximum(costs, UNSEEN * np.asarray(size))

@@ -68,19 +68,6 @@ def places_of(table: TermTable, wanted: I64, workers: int) -> tuple[I32, I64]:
 
 
 @kernel
-def keys_of_conjuncts(pos_offsets: I64, pos: I32, hashes: I64, frequency: I64) -> I32:
-    """The rarest positive term of each conjunct, of equals the one with the lowest hash; -1 if it has none."""
-    out = np.full(pos_offsets.size - 1, -1, np.int32)
-    for c in range(out.size):
-        for p in range(pos_offsets[c], pos_offsets[c + 1]):
-            best, term = out[c], pos[p]
-            rarer = best < 0 or frequency[term] < frequency[best]
-            if rarer or (frequency[term] == frequency[best] and hashes[term] < hashes[best]):
-                out[c] = term
-    return out
-
-
-@kernel
 def routes_of_objects(offsets: I64, ids: I32, term_worker: I32, owner: I32, workers: int) -> tuple[I32, I32]:
     """Pairs (row, worker): the owner and the workers of the row's terms, each once, by worker, then row."""
     rows, to = np.empty(2 * owner.size + workers, np.int32), np.empty(2 * owner.size + workers, np.int32)

@@ -7,8 +7,6 @@ an object goes to about as many workers as under hashing, but the workers are ev
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from sightline.flat.arrays import I32
 from sightline.partition.allocate import longest_first
 from sightline.partition.history import History
@@ -20,8 +18,6 @@ __all__ = ["FrequencyRouting"]
 
 class FrequencyRouting(TermRouting):
     """Terms dealt by load; makespan at most 4/3 - 1/(3m) of the best (:func:`longest_first`)."""
-
-    name: ClassVar[str] = "frequency"
 
     @classmethod
     def deal(cls, vocabulary: Vocabulary, history: History, workers: int) -> I32:

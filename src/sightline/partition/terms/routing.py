@@ -28,12 +28,12 @@ from sightline.partition.leaf_routes import Unlearning
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 from sightline.partition.terms._kernels import (
     TermTable,
-    keys_of_conjuncts,
     places_of,
     routes_of_objects,
     routes_of_queries,
 )
 from sightline.partition.terms.vocabulary import Vocabulary
+from sightline.text.postings_kernels import rarest_terms
 
 __all__ = ["TermRouting"]
 
@@ -45,7 +45,6 @@ class TermRouting(FlatRecord, Unlearning):
     A term is its 64-bit hash: strings that share one are routed alike, which is harmless.
     """
 
-    name: ClassVar[str]
     spreads: ClassVar[bool] = True
     duplicates: ClassVar[bool] = True  # an OR may stand on several workers, a match-all query stands on all
 
@@ -97,7 +96,7 @@ class TermRouting(FlatRecord, Unlearning):
         hashes = frozen(block.dictionary.hashes, np.int64)
         worker, frequency = places_of(self.table, hashes, self.workers)
         lists = frozen(block.pos_offsets, np.int64), frozen(block.pos, np.int32)
-        key = keys_of_conjuncts(*lists, hashes, frozen(frequency, np.int64))
+        key = rarest_terms(*lists, hashes, frozen(frequency, np.int64))
         keyed = (key >= 0) & (block.kind[block.conj_query] != KIND_TOP_TERMS)
         conj_worker = np.full(key.size, -1, np.int32)
         conj_worker[keyed] = worker[key[keyed]]

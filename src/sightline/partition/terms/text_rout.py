@@ -7,8 +7,6 @@ the rarest, and moves no term.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from sightline.flat.arrays import I32, frozen
@@ -22,8 +20,6 @@ __all__ = ["TextRoutRouting"]
 
 class TextRoutRouting(TermRouting):
     """Terms hashed to workers."""
-
-    name: ClassVar[str] = "text-rout"
 
     @classmethod
     def deal(cls, vocabulary: Vocabulary, history: History, workers: int) -> I32:

@@ -12,9 +12,10 @@ from sightline.flat.arrays import F64, I32, I64, frozen, sorted_distinct
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.history import History
-from sightline.partition.terms._kernels import keys_of_conjuncts, numbers_of
+from sightline.partition.terms._kernels import numbers_of
 from sightline.text.dictionary import table_size
 from sightline.text.lookup_kernels import fill_slots
+from sightline.text.postings_kernels import rarest_terms
 
 __all__ = ["TermParams", "Vocabulary"]
 
@@ -85,7 +86,7 @@ class Vocabulary:
         frequency = np.zeros(len(hashes), np.int64)
         frequency[number >= 0] = self.objects[number[number >= 0]]
         lists = frozen(block.pos_offsets, np.int64), frozen(block.pos, np.int32)
-        key = keys_of_conjuncts(*lists, hashes, frozen(frequency, np.int64))
+        key = rarest_terms(*lists, hashes, frozen(frequency, np.int64))
         keyed = np.flatnonzero((key >= 0) & _routed_by_term(block))
         term = number[key[keyed]]
         return block.conj_query[keyed][term >= 0].astype(np.int64), term[term >= 0].astype(np.int64)

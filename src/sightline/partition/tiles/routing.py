@@ -45,7 +45,6 @@ class TiledRouting(FlatRecord, Unlearning, ABC):
     A subclass says how coordinates become cells (:meth:`leaves_at`, :meth:`ranges_of`, :meth:`edges`).
     """
 
-    name: ClassVar[str]
     duplicates: ClassVar[bool] = False
     split: ClassVar[str]  # how a leaf was made, for tables
 

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import I64, Flag, frozen
+from sightline.flat.arrays import I64, Flag, frozen, places_in
 from sightline.flat.records import FlatRecord
 from sightline.index.standing.block import KIND_TOP_TERMS, QueryBlock
 from sightline.partition import Routing
 from sightline.partition.protocol import QueryRoutes
 from sightline.stages.registered._kernels import awaited_pairs
 from sightline.store.array_file import ArrayFile
+from sightline.text.postings_kernels import rarest_terms
 from sightline.text.term_batch import TermBatch
 
 
@@ -54,11 +55,8 @@ def _summary(block: QueryBlock, routes: QueryRoutes, workers: int) -> Summary:
     sizes = np.diff(block.pos_offsets)
     wild = stands[block.conj_query[sizes == 0]].any(axis=0)
     listed = np.flatnonzero(sizes)
-    # The term of each conjunct that the fewest conjuncts have; the first of equals.
-    rank = np.bincount(block.pos, minlength=len(block.dictionary))[block.pos] if block.pos.size else block.pos
-    conjunct = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((block.pos, rank, conjunct))
-    term = block.pos[order[block.pos_offsets[:-1][listed]]]
+    fewest = frozen(np.bincount(block.pos, minlength=len(block.dictionary)), np.int64)
+    term = rarest_terms(block.pos_offsets, block.pos, block.dictionary.hashes, fewest)[listed]
     hashes, place = np.unique(block.dictionary.hashes[term], return_inverse=True)
     waits = np.zeros((len(hashes), workers), np.bool_)
     for worker in range(workers):
@@ -86,10 +84,8 @@ def awaited(
     wild = np.logical_or.reduce([one.wild for one in summaries])
     waits = np.zeros((len(terms.dictionary), wild.size), np.bool_)
     for one in summaries:
-        if len(one.hashes):
-            at = np.minimum(np.searchsorted(one.hashes, terms.dictionary.hashes), len(one.hashes) - 1)
-            known = one.hashes[at] == terms.dictionary.hashes
-            waits[known] |= one.waits[at[known]]
+        at = places_in(one.hashes, terms.dictionary.hashes)
+        waits[at >= 0] |= one.waits[at[at >= 0]]
     awaited_pairs(
         frozen(terms.offsets, np.int64), frozen(terms.ids, np.int32), frozen(row, np.int32),
         frozen(worker, np.int32), frozen(waits, np.bool_), frozen(wild, np.bool_), keep,

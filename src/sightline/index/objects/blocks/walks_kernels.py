@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
+from sightline.flat.heaps_kernels import heap_pop, heap_push, keep_smallest
 from sightline.geo._kernels import CIRCLE, EARTH_RADIUS_M, haversine_mm, planar_mm
 from sightline.index.objects.blocks._kernels import (
     Asked,
@@ -53,31 +54,6 @@ def box_distance_mm(geographic: bool, x: float, y: float, box: F64) -> np.int64:
 
 
 @kernel
-def sift_up(keys: I64, values: I64, i: int) -> None:
-    """Move the last entry of a min-heap to its place."""
-    while i > 0 and keys[i] < keys[(i - 1) >> 1]:
-        up = (i - 1) >> 1
-        keys[i], keys[up] = keys[up], keys[i]
-        values[i], values[up] = values[up], values[i]
-        i = up
-
-
-@kernel
-def sift_down(keys: I64, values: I64, n: int) -> None:
-    """Move the first entry of a min-heap of n to its place."""
-    i = 0
-    while 2 * i + 1 < n:
-        child = 2 * i + 1
-        if child + 1 < n and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[i] <= keys[child]:
-            break
-        keys[i], keys[child] = keys[child], keys[i]
-        values[i], values[child] = values[child], values[i]
-        i = child
-
-
-@kernel
 def nearest_rows(
     index: BlockArrays,
     tables: Tables,
@@ -100,21 +76,19 @@ def nearest_rows(
     size = 0
     for node in range(levels[top_level], levels[top_level + 1]):
         if may_hold(index, node, lo, hi):
-            bounds[size], nodes[size] = box_distance_mm(geographic, x, y, index.boxes[node]), node
+            heap_push(bounds, nodes, size, box_distance_mm(geographic, x, y, index.boxes[node]), node)
             size += 1
-            sift_up(bounds, nodes, size - 1)
     k = min(k, index.lon.shape[0])
-    best, unused = np.empty(k, np.int64), np.zeros(k, np.int64)  # heap of the k least distances, negated
+    best = np.empty(k, np.int64)  # the k least distances, the largest first
     kept = 0
     everywhere = np.array([[-np.inf, -np.inf, np.inf, np.inf]])
     rows, distances = np.empty(FIRST_ROOM, np.int64), np.empty(FIRST_ROOM, np.int64)
     found = np.empty(FIRST_ROOM, np.int64)
     n, opened, looked = 0, 0, 0
-    while size > 0 and (kept < k or bounds[0] <= -best[0]):
+    while size > 0 and (kept < k or bounds[0] <= best[0]):
         node = nodes[0]
+        heap_pop(bounds, nodes, size)
         size -= 1
-        bounds[0], nodes[0] = bounds[size], nodes[size]
-        sift_down(bounds, nodes, size)
         opened += 1
         level = level_of(levels, node)
         if level > 0:
@@ -125,10 +99,9 @@ def nearest_rows(
                 if (mask >> i) & 1 == 0 or not may_hold(index, child, lo, hi):
                     continue
                 bound = box_distance_mm(geographic, x, y, index.boxes[child])
-                if kept < k or bound <= -best[0]:
-                    bounds[size], nodes[size] = bound, child
+                if kept < k or bound <= best[0]:
+                    heap_push(bounds, nodes, size, bound, child)
                     size += 1
-                    sift_up(bounds, nodes, size - 1)
             continue
         found, count, read = block_rows(index, node, asked, everywhere, lo, hi, found, 0)
         looked += read
@@ -141,17 +114,11 @@ def nearest_rows(
             row = found[j]
             px, py = index.lon[row], index.lat[row]
             distance = haversine_mm(x, y, px, py) if geographic else planar_mm(x, y, px, py)
-            if kept == k and distance > -best[0]:
+            if kept == k and distance > best[0]:
                 continue
             rows[n], distances[n] = row, distance
             n += 1
-            if kept < k:
-                best[kept] = -distance
-                kept += 1
-                sift_up(best, unused, kept - 1)
-            else:
-                best[0] = -distance
-                sift_down(best, unused, k)
+            kept = keep_smallest(best, kept, distance)
     return rows[:n].copy(), distances[:n].copy(), opened, looked
 
 

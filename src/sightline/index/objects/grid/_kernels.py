@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
+from sightline.geo._kernels import step_of
 from sightline.index.objects.blocks._kernels import Asked, BlockArrays, block_rows, may_hold, meets
 from sightline.jit import kernel
 
@@ -12,22 +13,11 @@ FIRST_ROOM = 64  # rows of the first output buffer; it at least doubles when ful
 
 
 @kernel
-def column_of(x: float, origin: float, scale: float, side: int) -> int:
-    """Column (or row) of a coordinate, clamped; monotone, so a closed interval meets those between its ends'."""
-    v = (x - origin) * scale
-    if not v > 0.0:
-        return 0
-    if v >= side - 1:
-        return side - 1
-    return int(v)
-
-
-@kernel
 def cells_of(lon: F64, lat: F64, grid: F64, side: int) -> I64:
     """Cells of points, row by row of the grid."""
     out = np.empty(lon.shape[0], np.int64)
     for i in range(lon.shape[0]):
-        out[i] = column_of(lat[i], grid[1], grid[3], side) * side + column_of(lon[i], grid[0], grid[2], side)
+        out[i] = step_of(lat[i], grid[1], grid[3], side - 1) * side + step_of(lon[i], grid[0], grid[2], side - 1)
     return out
 
 
@@ -41,8 +31,8 @@ def range_rows(
     n, opened, looked = 0, 0, 0
     for p in range(pieces.shape[0]):
         for j in range(2):
-            spans[p, 2 * j] = column_of(pieces[p, j], grid[j], grid[j + 2], side)
-            spans[p, 2 * j + 1] = column_of(pieces[p, j + 2], grid[j], grid[j + 2], side)
+            spans[p, 2 * j] = step_of(pieces[p, j], grid[j], grid[j + 2], side - 1)
+            spans[p, 2 * j + 1] = step_of(pieces[p, j + 2], grid[j], grid[j + 2], side - 1)
         for row in range(spans[p, 2], spans[p, 3] + 1):
             for column in range(spans[p, 0], spans[p, 1] + 1):
                 known = False  # an earlier piece met the cell, and its rows were tested for all pieces

@@ -25,7 +25,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sightline.flat.arrays import F64, I64, frozen
+from sightline.flat.arrays import F64, I64, frozen, places_in
 from sightline.flat.records import frozen_fields
 from sightline.geo.contains import inside
 from sightline.index._kernels import count_terms
@@ -191,8 +191,8 @@ class PostingsIndex:
             return self._count(self._rows(pieces, lo_us, hi_us, region, space))[asked]
         heads = self._arrays.heads[0]
         out = np.zeros(asked.size, np.int64)
-        bit = np.searchsorted(heads, asked)
-        head = heads[np.minimum(bit, heads.size - 1)] == asked if heads.size else np.zeros(asked.size, np.bool_)
+        bit = places_in(heads, asked)
+        head = bit >= 0
         if head.any():
             if self._summed(lo_us, hi_us, region):
                 counts, _, looked = counting.head_counts(self._arrays, self._tables, frozen(pieces, np.float64))

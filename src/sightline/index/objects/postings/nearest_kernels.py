@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64
+from sightline.flat.heaps_kernels import heap_pop, heap_push, keep_smallest
 from sightline.geo._kernels import quantise_one, spread
 from sightline.index.objects.postings._kernels import (
     BITS,
@@ -27,14 +28,6 @@ from sightline.index.objects.postings._kernels import (
     resolve,
     rest_holds,
 )
-from sightline.index.objects.postings.heaps_kernels import (
-    compact,
-    heap_pop,
-    heap_push,
-    keep_smallest,
-    put_in_order,
-    with_more_room,
-)
 from sightline.index.objects.postings.measures_kernels import (
     beyond,
     cell_bound,
@@ -42,6 +35,11 @@ from sightline.index.objects.postings.measures_kernels import (
     outside_bound,
     squares_of,
     view_of,
+)
+from sightline.index.objects.postings.room_kernels import (
+    compact,
+    put_in_order,
+    with_more_room,
 )
 from sightline.jit import kernel
 

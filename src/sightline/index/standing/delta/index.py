@@ -116,13 +116,11 @@ class DeltaIndex:
         """Forget some queries; their entries stay until the index is built anew."""
         self._alive.lengthen(0)[rows] = 0
 
-    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
+    def match(self, objects: ObjectColumns) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
         batch = object_batch(objects, self._terms.dictionary())
         batch = batch._replace(remap=frozen(batch.remap + np.int32(1), np.int32))
         delta = frozen_fields(DeltaArrays, self._arrays())
-        if alive is not None:
-            delta = delta._replace(alive=frozen(delta.alive & (np.asarray(alive) != 0), np.uint8))
         lists = frozen_fields(Conjuncts, self._lists())
         present = np.zeros(len(self._levels), np.uint8)
         present[WILDCARD] = 1

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Annotated, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.flat.records import FlatRecord, frozen_fields
@@ -76,7 +75,7 @@ class FastIndex(FlatRecord):
         cells, _ = _forest(*_spread(root.source[pushed], grid, queries), grid, queries, theta, wildcard)
         return cls(_joined((root, cells), grid, queries, frequency), lists, block.regions, block.dictionary, space)
 
-    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
+    def match(self, objects: ObjectColumns) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
         batch = object_batch(objects, self.dictionary)
         present = np.zeros(self.arrays.levels.size, np.uint8)
@@ -96,9 +95,6 @@ class FastIndex(FlatRecord):
         pairs = np.concatenate(rows), np.concatenate(found)
         if (self.regions.kind != 0).any():
             pairs = exact_regions(self.regions, self.space, objects, *pairs)
-        if alive is not None:
-            stands = np.asarray(alive)[pairs[1]] != 0
-            pairs = pairs[0][stands], pairs[1][stands]
         return MatchPairs(*pairs, looked)
 
 

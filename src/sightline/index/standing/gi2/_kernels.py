@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
+from sightline.geo._kernels import step_of
 from sightline.index.standing._kernels import Batch, Exact, Posted, Scratch, accepted, quantise, slot_hash
 from sightline.jit import kernel
 
@@ -29,12 +30,7 @@ class Gi2Arrays(NamedTuple):
 @kernel
 def cell_of(x: int, origin: float, scale: float) -> int:
     """Grid column of ``x``, clamped; monotone, so a closed interval meets the columns from one end to the other."""
-    v = (x - origin) * scale
-    if v <= 0.0:
-        return 0
-    if v >= SIDE - 1:
-        return SIDE - 1
-    return int(v)
+    return step_of(x, origin, scale, SIDE - 1)
 
 
 @kernel
@@ -117,7 +113,6 @@ def gi2_match(
     wildcard = index.levels.shape[0] - 1
     stride = wildcard + 1
     levels, slots, entries, present = index.levels, index.slots, index.entries, scratch.present
-    watched = scratch.alive.shape[0] != 0
     looked = 0
     for i in range(first, rows):
         before = n
@@ -150,7 +145,7 @@ def gi2_match(
                         if west <= x and x <= east and south <= y and y <= north:
                             tie = west == x or x == east or south == y or y == north
                             q = entries[e, 6]
-                            if tie or q < 0 or third > wildcard or watched:
+                            if tie or q < 0 or third > wildcard:
                                 q = accepted(q, third, tie, i, lon, lat, exact, scratch)
                             if q >= 0:
                                 if n == room:

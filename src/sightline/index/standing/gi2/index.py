@@ -65,9 +65,9 @@ class Gi2Index(FlatRecord):
         )
         return cls(index, Checks.of(block, space, verified))
 
-    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
+    def match(self, objects: ObjectColumns) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
-        return self.checks.match(_kernels.gi2_match, self.arrays, objects, alive, FIRST_ROOM)
+        return self.checks.match(_kernels.gi2_match, self.arrays, objects, FIRST_ROOM)
 
 
 def _cells(boxes: I32) -> F64:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, Flag
+from sightline.geo._kernels import step_of
 from sightline.index.standing._kernels import slot_hash
 from sightline.jit import kernel
 
@@ -96,23 +97,12 @@ def area(west: float, south: float, east: float, north: float) -> float:
 
 
 @kernel
-def column(x: float, origin: float, scale: float, side: int) -> int:
-    """Grid column of ``x``, clamped; monotone."""
-    v = (x - origin) * scale
-    if v <= 0.0:
-        return 0
-    if v >= side - 1:
-        return side - 1
-    return int(v)
-
-
-@kernel
 def fill_cells(hull: F64, grid: F64, side: int, cursor: I64, out: I32) -> int:
     """Put every group into the cells its hull meets, or only count (``out`` empty): entries per cell in ``cursor``."""
     total = 0
     for g in range(hull.shape[0]):
-        low, high = column(hull[g, 0], grid[0], grid[2], side), column(hull[g, 2], grid[0], grid[2], side)
-        bottom, top = column(hull[g, 1], grid[1], grid[3], side), column(hull[g, 3], grid[1], grid[3], side)
+        low, high = step_of(hull[g, 0], grid[0], grid[2], side - 1), step_of(hull[g, 2], grid[0], grid[2], side - 1)
+        bottom, top = step_of(hull[g, 1], grid[1], grid[3], side - 1), step_of(hull[g, 3], grid[1], grid[3], side - 1)
         crossing = hull[g, 0] > hull[g, 2]
         for y in range(bottom, top + 1):
             for x in range(side):
@@ -148,7 +138,7 @@ def match_groups(
     room = out_object.shape[0]
     for i in range(first, lon.shape[0]):
         before, tested = n, compared
-        x, y = column(lon[i], at.grid[0], at.grid[2], side), column(lat[i], at.grid[1], at.grid[3], side)
+        x, y = step_of(lon[i], at.grid[0], at.grid[2], side - 1), step_of(lat[i], at.grid[1], at.grid[3], side - 1)
         cell = y * side + x
         for entry in range(at.cell_offsets[cell], at.cell_offsets[cell + 1]):
             g = at.cell_groups[entry]

@@ -195,7 +195,6 @@ def levels_match(
     gate, slots, entries, present = index.gate, index.slots, index.entries, scratch.present
     wildcard = gate.shape[0] - 1
     levels = index.depths.shape[0]
-    watched = scratch.alive.shape[0] != 0
     longest = 0
     for i in range(first, rows):
         longest = max(longest, batch.offsets[i + 1] - batch.offsets[i])
@@ -267,7 +266,7 @@ def levels_match(
                             if d & GUARDS == GUARDS:
                                 tie = (d - ONES) & GUARDS != GUARDS
                                 q = entries[e, 4]
-                                if tie or q < 0 or third > wildcard or watched:
+                                if tie or q < 0 or third > wildcard:
                                     q = accepted(q, third, tie, i, lon, lat, exact, scratch)
                                 if q >= 0:
                                     if n == room:
@@ -285,7 +284,7 @@ def levels_match(
                     q = entries[e, 4]
                     d = point - (np.int64(entries[e, 0]) | (np.int64(far & HALF) << 30))
                     closed, strict = d & GUARDS == GUARDS, (d - ONES) & GUARDS == GUARDS
-                    if (q < 0) | (closed != strict) | watched:
+                    if (q < 0) | (closed != strict):
                         q = accepted(q, wildcard, not strict, i, lon, lat, exact, scratch) if closed else -1
                         out_query[n] = q
                         n += q >= 0

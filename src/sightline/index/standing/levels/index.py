@@ -81,9 +81,9 @@ class LevelsIndex(FlatRecord):
         _kernels.levels_fill(order, ordered, frozen(raw, np.int32), bases, index)
         return cls(index, Checks.of(block, space, verified))
 
-    def match(self, objects: ObjectColumns, alive: npt.ArrayLike | None = None) -> MatchPairs:
+    def match(self, objects: ObjectColumns) -> MatchPairs:
         """All pairs, each once; see :class:`~sightline.index.protocol.StandingIndex`."""
-        return self.checks.match(_kernels.levels_match, self.arrays, objects, alive, FIRST_ROOM)
+        return self.checks.match(_kernels.levels_match, self.arrays, objects, FIRST_ROOM)
 
 
 def _census(table: Posted, keywords: I32, wildcard: int) -> F64:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sightline.flat.arrays import F64, I64
+from sightline.geo._kernels import step_of
 from sightline.jit import kernel
 
 STEP = 2  # a cell has 4 x 4 children; with 2 x 2 an object probes twice as many levels
@@ -21,12 +22,7 @@ TERM_BITS = 31  # of a key; the cell, with its level, has 27 more
 @kernel
 def fine_cell(x: float, origin: float, scale: float) -> int:
     """Column (or row) of ``x`` at the finest level, clamped."""
-    v = (x - origin) * scale
-    if v <= 0.0:
-        return 0
-    if v >= (1 << FINEST) - 1:
-        return (1 << FINEST) - 1
-    return int(v)
+    return step_of(x, origin, scale, (1 << FINEST) - 1)
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from sightline.flat.arrays import F64, I32, I64, Flag
 from sightline.jit import kernel
 from sightline.partition.cost._kernels import steady_load
+from sightline.text.postings_kernels import rarest_term
 
 _NO_TERM, _HAS_KEY = -1, -2
 
@@ -72,7 +73,7 @@ def similarity(objects: I32, queries: I32, text: SampleText, terms: int) -> floa
 
 
 @kernel
-def keys_of(queries: I32, text: SampleText, count: I32) -> tuple[I64, I32, Flag]:
+def keys_of(queries: I32, text: SampleText, count: I32, hashes: I64) -> tuple[I64, I32, Flag]:
     """Pairs (position in ``queries``, key) of all conjuncts, and which queries are wild and have no keys.
 
     The key of a conjunct is its term with the least count, ties to the smallest hash.
@@ -89,12 +90,7 @@ def keys_of(queries: I32, text: SampleText, count: I32) -> tuple[I64, I32, Flag]
             wild[i] = True
             continue
         for c in range(text.conj[q], text.conj[q + 1]):
-            best = text.pos[text.pos_offsets[c]]
-            for j in range(text.pos_offsets[c] + 1, text.pos_offsets[c + 1]):
-                term = text.pos[j]
-                if count[term] < count[best] or (count[term] == count[best] and term < best):
-                    best = term
-            at[n], key[n] = i, best
+            at[n], key[n] = i, rarest_term(text.pos, text.pos_offsets[c], text.pos_offsets[c + 1], count, hashes)
             n += 1
     return at[:n], key[:n], wild
 

@@ -49,7 +49,7 @@ def node_text(sample: Sample, node: Node) -> NodeText:
     """Keys of the queries of a node, and who has them."""
     terms = len(sample.terms)
     count = term_counts(node.objects, sample.text, terms)
-    at, key, wild = keys_of(node.queries, sample.text, count)
+    at, key, wild = keys_of(node.queries, sample.text, count, frozen(sample.terms, np.int64))
     width = max(1, len(node.queries))
     pairs = sorted_distinct(key.astype(np.int64) * width + at)
     keys = sorted_distinct(pairs // width)

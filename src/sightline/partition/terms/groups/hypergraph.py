@@ -13,7 +13,6 @@ graph partitioning); then sweeps that move single terms while that lowers the cu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -51,8 +50,6 @@ def hypergraph_groups(load: F64, nets: Nets, workers: int, params: HypergraphPar
 
 class HypergraphRouting(TermRouting):
     """Terms that occur together on one worker."""
-
-    name: ClassVar[str] = "hypergraph"
 
     @classmethod
     def deal(cls, vocabulary: Vocabulary, history: History, workers: int) -> I32:

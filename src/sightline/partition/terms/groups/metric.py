@@ -10,7 +10,6 @@ repeated with the centres of the round before.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -48,8 +47,6 @@ def metric_groups(load: F64, nets: Nets, workers: int, params: MetricParams = DE
 
 class MetricRouting(TermRouting):
     """Terms around seeds."""
-
-    name: ClassVar[str] = "metric"
 
     @classmethod
     def deal(cls, vocabulary: Vocabulary, history: History, workers: int) -> I32:

@@ -1,4 +1,4 @@
-"""Heaps and lists of a nearest search: cells that wait, the k smallest values, rows in order."""
+"""Binary heaps over arrays: keys with a number each, the smallest first; and the k smallest values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sightline.jit import kernel
 
 
 @kernel
-def heap_push(order: F64, nodes: I64, size: int, bound: float, node: int) -> None:
+def heap_push(order: F64 | I64, nodes: I64, size: int, bound: float | np.int64, node: int) -> None:
     """Put a node into the min-heap of ``size`` nodes."""
     i = size
     while i > 0 and order[(i - 1) >> 1] > bound:
@@ -22,7 +22,7 @@ def heap_push(order: F64, nodes: I64, size: int, bound: float, node: int) -> Non
 
 
 @kernel
-def heap_pop(order: F64, nodes: I64, size: int) -> None:
+def heap_pop(order: F64 | I64, nodes: I64, size: int) -> None:
     """Take the first of ``size`` nodes out of the min-heap."""
     bound, node = order[size - 1], nodes[size - 1]
     i = 0
@@ -40,17 +40,7 @@ def heap_pop(order: F64, nodes: I64, size: int) -> None:
 
 
 @kernel
-def with_more_room(pool: I64, order: F64, heap: I64) -> tuple[I64, F64, I64]:
-    """Twice the pool, and as much of a heap."""
-    size = pool.shape[0]
-    more_pool = np.empty((2 * size, pool.shape[1]), np.int64)
-    more_order, more_heap = np.empty(2 * size, np.float64), np.empty(2 * size, np.int64)
-    more_pool[:size], more_order[:size], more_heap[:size] = pool, order, heap
-    return more_pool, more_order, more_heap
-
-
-@kernel
-def keep_smallest(best: npt.NDArray[Any], size: int, value: float) -> int:
+def keep_smallest(best: npt.NDArray[Any], size: int, value: float | np.int64) -> int:
     """Add a value to the max-heap of the smallest ones; returns its size."""
     if size < best.shape[0]:
         i = size
@@ -72,24 +62,3 @@ def keep_smallest(best: npt.NDArray[Any], size: int, value: float) -> int:
         i = child
     best[i] = value
     return size
-
-
-@kernel
-def compact(rows: I64, squares: F64, n: int, most: float) -> int:
-    """Drop what lies beyond ``most``; returns how many stay."""
-    m = 0
-    for i in range(n):
-        if squares[i] <= most:
-            rows[m], squares[m] = rows[i], squares[i]
-            m += 1
-    return m
-
-
-@kernel
-def put_in_order(answer: I64, room: int, n: int, row: np.int64, mm: np.int64) -> None:
-    """Put a row and its distance, ``room`` behind it, to the n that are in order by distance, then row."""
-    i = n
-    while i > 0 and (answer[room + i - 1] > mm or (answer[room + i - 1] == mm and answer[i - 1] > row)):
-        answer[i], answer[room + i] = answer[i - 1], answer[room + i - 1]
-        i -= 1
-    answer[i], answer[room + i] = row, mm
