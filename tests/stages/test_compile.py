@@ -21,7 +21,7 @@ from sightline.index.standing.gi2 import Gi2Index
 from sightline.model.config import Indexes
 from sightline.stages.exchange.job import Job
 from sightline.stages.registered import compile as compiling
-from sightline.stages.registered.standing import RANGE, Lifetimes, open_compiled
+from sightline.stages.registered.standing import LayerKind, Lifetimes, open_compiled
 from sightline.stages.upkeep.maintain import Maintenance
 from sightline.testing import StandingOracle
 from tests.stages import worlds
@@ -254,7 +254,10 @@ def test_a_plan_from_before_the_merge_is_compiled_as_it_was(tmp_path, counted):
             compiled = batches.compiler.at(control, epoch, routing)
             job = Job(**{**JOB, "store": str(deployment.folder), "compiled": compiled.layers})
             nums = {
-                int(n) for worker in range(2) for layer in open_compiled(job, RANGE, worker) for n in layer.block.num
+                int(n)
+                for worker in range(2)
+                for layer in open_compiled(job, LayerKind.RANGE, worker)
+                for n in layer.block.num
             }
             gone = [] if compiled.dropped is None else book.dropped_between(-1, control)
             return nums - {int(n) for n in gone}

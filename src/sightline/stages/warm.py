@@ -31,7 +31,7 @@ from sightline.stages.upkeep.compact import Compaction
 from sightline.store.requests import Registered, Subscribe
 from sightline.store.store import Store
 
-LOCK = "warming.lock"
+WARMING_LOCK = "warming.lock"
 
 
 def warm(names: Sequence[str] = ()) -> bool:
@@ -53,7 +53,7 @@ def warm(names: Sequence[str] = ()) -> bool:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Wait until no other process fills this cache; the system frees the lock of one that dies."""
-    with (folder / LOCK).open("w") as file:
+    with (folder / WARMING_LOCK).open("w") as file:
         with contextlib.suppress(OSError):  # a file system without locks: a race is better than no start
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -23,7 +23,7 @@ from sightline.stages.exchange.token import seen_token
 from sightline.stages.flow.late import distinct_pairs
 from sightline.stages.flow.nearest import merge_nearest
 from sightline.stages.flow.pane_files import unpack_counts, write_tables
-from sightline.stages.flow.range_matches import OBJECT_COLUMNS
+from sightline.stages.flow.range_matches import MATCH_COLUMNS
 from sightline.stages.flow.top_terms import merge_top_terms
 from sightline.stages.results.tables import write_table
 from sightline.store.kinds import FileKind
@@ -67,7 +67,7 @@ def _matches(target: Target, pairs: pa.Table, receipt: Receipt) -> None:
     first[1:] = (num[1:] != num[:-1]) | (row[1:] != row[:-1])
     # An object matched by several subscriptions is stored once.
     _, where, place = np.unique(row[first], return_index=True, return_inverse=True)
-    objects = pairs.take(column_of(order[first][where])).select(OBJECT_COLUMNS)
+    objects = pairs.take(column_of(order[first][where])).select(MATCH_COLUMNS)
     columns = table_of({"object": place.astype(np.int32)})
     receipt.files.append(write_table(target, FileKind.MATCHES, num[first], columns, objects))
     receipt.count("matches", int(first.sum()))
