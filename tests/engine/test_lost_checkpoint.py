@@ -43,6 +43,16 @@ def put(folder: Path, first: int, files: int) -> None:
         os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
 
 
+def streamed(tmp_path: Path, files: int, spark: SparkSession) -> tuple[Path, Path]:
+    """A store with a subscription and so many committed files of a stream; and the folder of these."""
+    store, folder = tmp_path / "store", tmp_path / "stream"
+    with sl.open(store, workers=2) as engine:
+        engine.subscribe(sl.RangeQuery("flood", WORLD), id="all")
+    put(folder, 0, files)
+    stream(store, folder, files * ROWS, spark)
+    return store, folder
+
+
 def ids(store: Path) -> list[str]:
     with sl.open(store) as engine:
         found = engine.search(sl.RangeQuery("flood", WORLD))["id"].to_pylist()
@@ -52,6 +62,13 @@ def ids(store: Path) -> list[str]:
 
 def expected(files: int) -> list[str]:
     return sorted(f"{number}-{row}" for number in range(files) for row in range(ROWS))
+
+
+def check_goes_on(store: Path, folder: Path, first: int, spark: SparkSession) -> None:
+    """With two more files the stream has every row once."""
+    put(folder, first, 2)
+    stream(store, folder, (first + 2) * ROWS, spark)
+    assert ids(store) == expected(first + 2)
 
 
 def lose_the_last_batch(run: Path) -> None:
@@ -89,15 +106,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_spark_lost_is_in_the_log(tmp_path: Path, spark: SparkSession, damage: str) -> None:
-    store, folder = tmp_path / "store", tmp_path / "stream"
-    with sl.open(store, workers=2) as engine:
-        engine.subscribe(sl.RangeQuery("flood", WORLD), id="all")
-    put(folder, 0, 3)
-    stream(store, folder, 3 * ROWS, spark)
+    store, folder = streamed(tmp_path, 3, spark)
     DAMAGES[damage](store / "runs" / "posts")
-    put(folder, 3, 2)
-    stream(store, folder, 5 * ROWS, spark)
-    assert ids(store) == expected(5)
+    check_goes_on(store, folder, 3, spark)
 
 
 def test_a_folder_that_is_gone_is_rebuilt_from_a_folded_log(
@@ -105,30 +116,20 @@ def test_a_folder_that_is_gone_is_rebuilt_from_a_folded_log(
 ) -> None:
     """After a compaction of the file source's log, and a checkpoint of ours: only the last of each run is kept."""
     monkeypatch.setitem(CommitLog.__init__.__kwdefaults__, "checkpoint_every", 5)
-    store, folder = tmp_path / "store", tmp_path / "stream"
-    with sl.open(store, workers=2) as engine:
-        engine.subscribe(sl.RangeQuery("flood", WORLD), id="all")
-    put(folder, 0, 12)
-    stream(store, folder, 12 * ROWS, spark)
+    store, folder = streamed(tmp_path, 12, spark)
     with sl.open(store) as engine:
         (position,) = engine._store.commits.snapshot().positions.values()
         assert position.carried == {"0/9.compact", "0/10", "0/11"}
     assert list((store / "log").glob("*.checkpoint.json")) != []
     shutil.rmtree(store / "runs")
-    put(folder, 12, 2)
-    stream(store, folder, 14 * ROWS, spark)
-    assert ids(store) == expected(14)
+    check_goes_on(store, folder, 12, spark)
 
 
 def test_other_rows_under_a_committed_number_are_refused(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last line of defence, for a checkpoint that changes after it was repaired."""
-    store, folder = tmp_path / "store", tmp_path / "stream"
-    with sl.open(store, workers=2) as engine:
-        engine.subscribe(sl.RangeQuery("flood", WORLD), id="all")
-    put(folder, 0, 2)
-    stream(store, folder, 2 * ROWS, spark)
+    store, folder = streamed(tmp_path, 2, spark)
     lose_the_last_batch(store / "runs" / "posts")
     put(folder, 2, 1)
     with monkeypatch.context() as patch:

@@ -16,7 +16,7 @@ from sightline.flat.columns import column_of, table_of, values_of
 from sightline.flat.ipc import whole
 from sightline.index.standing.panes import PaneCounts
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.parcel import Parcel, ParcelKind, from_ipc
+from sightline.stages.exchange.parcel import Parcel, ParcelKind, delivered, from_ipc
 from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
@@ -35,9 +35,7 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     tables: dict[int, list[pa.Table]] = {ParcelKind.MATCHES: [], ParcelKind.NEAREST: [], ParcelKind.LATE: []}
     counts: list[PaneCounts] = []
     high = job.high_us
-    for parcel in parcels:
-        if parcel.worker != part:
-            raise AssertionError(f"a parcel for part {parcel.worker} reached part {part}")
+    for parcel in delivered(parcels, part):
         if parcel.kind == ParcelKind.RECEIPT:
             yield parcel._replace(worker=0)
         elif parcel.kind == ParcelKind.MARK:
