@@ -64,6 +64,13 @@ def expected(files: int) -> list[str]:
     return sorted(f"{number}-{row}" for number in range(files) for row in range(ROWS))
 
 
+def check_goes_on(store: Path, folder: Path, first: int, spark: SparkSession) -> None:
+    """With two more files the stream has every row once."""
+    put(folder, first, 2)
+    stream(store, folder, (first + 2) * ROWS, spark)
+    assert ids(store) == expected(first + 2)
+
+
 def lose_the_last_batch(run: Path) -> None:
     """Both of its files; the case in which Spark plans the batch anew, with more rows."""
     last = max(int(path.name) for path in (run / "offsets").glob("[0-9]*"))
@@ -101,9 +108,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 def test_what_spark_lost_is_in_the_log(tmp_path: Path, spark: SparkSession, damage: str) -> None:
     store, folder = streamed(tmp_path, 3, spark)
     DAMAGES[damage](store / "runs" / "posts")
-    put(folder, 3, 2)
-    stream(store, folder, 5 * ROWS, spark)
-    assert ids(store) == expected(5)
+    check_goes_on(store, folder, 3, spark)
 
 
 def test_a_folder_that_is_gone_is_rebuilt_from_a_folded_log(
@@ -117,9 +122,7 @@ def test_a_folder_that_is_gone_is_rebuilt_from_a_folded_log(
         assert position.carried == {"0/9.compact", "0/10", "0/11"}
     assert list((store / "log").glob("*.checkpoint.json")) != []
     shutil.rmtree(store / "runs")
-    put(folder, 12, 2)
-    stream(store, folder, 14 * ROWS, spark)
-    assert ids(store) == expected(14)
+    check_goes_on(store, folder, 12, spark)
 
 
 def test_other_rows_under_a_committed_number_are_refused(

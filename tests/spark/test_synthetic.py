@@ -8,7 +8,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from sightline.generate import PostGenerator
 from sightline.model.errors import BadConfig
-from sightline.spark.synthetic import FORMAT, Options, SyntheticStream, cut, register
+from sightline.spark.synthetic import SOURCE_FORMAT, Options, SyntheticStream, cut, register
 
 
 class Clock:
@@ -86,7 +86,7 @@ def synthetic(spark: SparkSession) -> SparkSession:
 
 @pytest.mark.spark
 def test_rows_through_spark_equal_the_generator(synthetic: SparkSession) -> None:
-    read = synthetic.read.format(FORMAT).option("rows", 700).option("seed", 5).option("partitions", 2)
+    read = synthetic.read.format(SOURCE_FORMAT).option("rows", 700).option("seed", 5).option("partitions", 2)
     got = read.option("languages", "en").load().toArrow().sort_by("id")
     want = PostGenerator(5, languages=("en",)).table(700).sort_by("id")
     assert got["ts"].cast(want.schema.field("ts").type).equals(want["ts"])
@@ -98,7 +98,7 @@ def test_a_stream_reads_every_row_once_and_goes_on_after_a_restart(synthetic: Sp
     seen: list[tuple[int, list[str]]] = []
 
     def run(rows: int) -> None:
-        source = synthetic.readStream.format(FORMAT).option("languages", "en").option("seed", 5)
+        source = synthetic.readStream.format(SOURCE_FORMAT).option("languages", "en").option("seed", 5)
         source = source.option("rowsPerBatch", 400).option("partitions", 1)
         query = (
             source.option("rows", rows)

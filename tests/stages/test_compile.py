@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 from unittest.mock import patch
@@ -21,7 +20,7 @@ from sightline.index.standing.gi2 import Gi2Index
 from sightline.model.config import Indexes
 from sightline.stages.exchange.job import Job
 from sightline.stages.registered import compile as compiling
-from sightline.stages.registered.standing import RANGE, Lifetimes, open_compiled
+from sightline.stages.registered.standing import LayerKind, Lifetimes, open_compiled
 from sightline.stages.upkeep.maintain import Maintenance
 from sightline.testing import StandingOracle
 from tests.stages import worlds
@@ -78,6 +77,13 @@ def deployed(folder, **how):
 
 def subscribe(deployment, id_, words="flood", region=EVERYWHERE):
     deployment.registry.subscribe(sl.RangeQuery(words, region), id_, None, None, False)
+
+
+def subscribe_first(deployment, n):
+    """So many, and a batch that compiles them."""
+    for i in range(n):
+        subscribe(deployment, f"s{i}")
+    deployment.feed([row(0)])
 
 
 def matches(deployment, id_):
@@ -159,9 +165,7 @@ def test_batches_go_on_while_a_base_is_merged(tmp_path, counted):
 
 def test_ending_a_run_waits_for_the_merge(tmp_path, counted):
     with deployed(tmp_path) as deployment:
-        for i in range(5):
-            subscribe(deployment, f"s{i}")
-        deployment.feed([row(0)])
+        subscribe_first(deployment, 5)
         counted.go.clear()
         deployment.registry.unsubscribe([f"s{i}" for i in range(5)])
         subscribe(deployment, "last")
@@ -177,9 +181,7 @@ def test_ending_a_run_waits_for_the_merge(tmp_path, counted):
 
 def test_drops_alone_start_a_merge(tmp_path, counted):
     with deployed(tmp_path) as deployment:
-        for i in range(8):
-            subscribe(deployment, f"s{i}")
-        deployment.feed([row(0)])
+        subscribe_first(deployment, 8)
         counted.builds.clear()
         deployment.registry.unsubscribe([f"s{i}" for i in range(6)])
         deployment.feed([row(1)])
@@ -254,7 +256,10 @@ def test_a_plan_from_before_the_merge_is_compiled_as_it_was(tmp_path, counted):
             compiled = batches.compiler.at(control, epoch, routing)
             job = Job(**{**JOB, "store": str(deployment.folder), "compiled": compiled.layers})
             nums = {
-                int(n) for worker in range(2) for layer in open_compiled(job, RANGE, worker) for n in layer.block.num
+                int(n)
+                for worker in range(2)
+                for layer in open_compiled(job, LayerKind.RANGE, worker)
+                for n in layer.block.num
             }
             gone = [] if compiled.dropped is None else book.dropped_between(-1, control)
             return nums - {int(n) for n in gone}
@@ -289,19 +294,7 @@ def test_answers_equal_the_oracle_while_bases_are_merged(batches, subscriptions,
         deployment = Deployment(Path(folder) / "store", partitioner=partitioner)
         oracle = StandingOracle(lateness_us=0)
         known = {}
-        for number, batch in enumerate(batches):
-            for i, registered in enumerate(subscriptions):
-                if registered.at == number:
-                    ttl = None if registered.ttl_s is None or oracle.high_us is None else registered.ttl_s
-                    ttl = None if ttl is None else timedelta(seconds=ttl)
-                    deployment.registry.subscribe(registered.query, f"s{i}", None, ttl, False)
-                    ttl_us = None if ttl is None else ttl // timedelta(microseconds=1)
-                    oracle.subscribe(f"s{i}", registered.query.to_dict(), ttl_us=ttl_us)
-                    known[f"s{i}"] = registered
-                elif registered.until == number and f"s{i}" in known:
-                    deployment.registry.unsubscribe([f"s{i}"])
-                    oracle.unsubscribe(f"s{i}")
-            oracle.feed(batch, batch=deployment.feed(batch))
+        for _ in worlds.fed_alike(deployment, oracle, batches, subscriptions, known):
             if data.draw(st.booleans()):
                 deployment.batches.compiler.close()
             if data.draw(st.integers(0, 5)) == 0:

@@ -74,23 +74,7 @@ def test_every_answer_equals_the_oracle(how, batches, subscriptions, queries, me
         deployment = Deployment(Path(folder) / "store", **how)
         oracle = StandingOracle(lateness_us=how["lateness_us"])
         known = {}
-        for number, batch in enumerate(batches):
-            for i, registered in enumerate(subscriptions):
-                if registered.at == number:
-                    empty = oracle.high_us is None
-                    ttl = None if registered.ttl_s is None or empty else timedelta(seconds=registered.ttl_s)
-                    deployment.registry.subscribe(registered.query, f"s{i}", None, ttl, False)
-                    oracle.subscribe(
-                        f"s{i}",
-                        registered.query.to_dict(),
-                        ttl_us=None if ttl is None else ttl // timedelta(microseconds=1),
-                    )
-                    known[f"s{i}"] = registered
-                elif registered.until == number and f"s{i}" in known:
-                    deployment.registry.unsubscribe([f"s{i}"])
-                    oracle.unsubscribe(f"s{i}")
-            version = deployment.feed(batch)
-            oracle.feed(batch, batch=version)
+        for number in worlds.fed_alike(deployment, oracle, batches, subscriptions, known):
             if number in merge_after:
                 deployment.merge()
             if number in reopen_after:

@@ -92,7 +92,7 @@ def test_slices_count_the_same(deployment: Deployment, monkeypatch: pytest.Monke
     whole = leaves.visits(routing, block, 4096)
     assert whole.sum() == len(routing.leaves_of(block).leaf)
     for pairs in (1, 2 * 4096, 3 * 4096 + 5):
-        monkeypatch.setattr(leaves, "PAIRS", pairs)
+        monkeypatch.setattr(leaves, "PAIRS_AT_ONCE", pairs)
         assert leaves.visits(routing, block, 4096).tolist() == whole.tolist()
 
 

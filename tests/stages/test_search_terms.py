@@ -18,7 +18,7 @@ from sightline.index.protocol import ObjectColumns, ObjectReader
 from sightline.index.registry import OBJECT_INDEXES
 from sightline.model.config import StoreConfig
 from sightline.model.regions import Box, Circle
-from sightline.stages.search.search_terms import COUNTS, NamedTerms, SegmentTerms, TermsPart, top_terms
+from sightline.stages.search.search_terms import COUNT_SCHEMA, NamedTerms, SegmentTerms, TermsPart, top_terms
 from sightline.text.tokeniser import tokenise
 
 LETTERS = ["a", "b", "c", "d", "é", "東", "z"]
@@ -47,7 +47,7 @@ class Told:
     def every(self) -> pa.Table:
         self.emptied += 1
         return pa.table([pa.array(list(self.counts), pa.string()), pa.array(list(self.counts.values()), pa.int64())],
-                        schema=COUNTS)  # fmt: skip
+                        schema=COUNT_SCHEMA)  # fmt: skip
 
 
 class Alone:

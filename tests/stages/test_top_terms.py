@@ -54,19 +54,7 @@ def test_reports_equal_the_oracle_however_tables_are_shared(lateness, batches, s
         deployment = Deployment(Path(folder) / "store", workers=workers, lateness_us=lateness)
         oracle = StandingOracle(lateness_us=lateness)
         known = {}
-        for number, batch in enumerate(batches):
-            for i, registered in enumerate(subscriptions):
-                if registered.at == number:
-                    empty = oracle.high_us is None
-                    ttl = None if registered.ttl_s is None or empty else timedelta(seconds=registered.ttl_s)
-                    deployment.registry.subscribe(registered.query, f"s{i}", None, ttl, False)
-                    ttl_us = None if ttl is None else ttl // timedelta(microseconds=1)
-                    oracle.subscribe(f"s{i}", registered.query.to_dict(), ttl_us=ttl_us)
-                    known[f"s{i}"] = registered
-                elif registered.until == number and f"s{i}" in known:
-                    deployment.registry.unsubscribe([f"s{i}"])
-                    oracle.unsubscribe(f"s{i}")
-            oracle.feed(batch, batch=deployment.feed(batch))
+        for number in worlds.fed_alike(deployment, oracle, batches, subscriptions, known):
             if number in merges:
                 deployment.merge()
         check_standing(deployment, oracle, known)

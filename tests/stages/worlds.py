@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sightline.stages.inline import execute_inline
 from sightline.stages.registered.registry import Registry
 from sightline.stages.results.results import Results
 from sightline.stages.search.search import Searcher
+from sightline.stages.search.search_view import OBJECT_SCHEMA as SCHEMA
 from sightline.stages.upkeep.compact import Compaction
 from sightline.store.store import Store
 from sightline.testing import StandingOracle
@@ -27,16 +29,6 @@ SECOND = 1_000_000
 WORDS = ["flood", "boat", "rescue", "calm", "#flood", "東京", "Noël"]
 LONS = [-180.0, 180.0, 179.95, -179.95, 0.0, 10.0, 10.5]
 LATS = [-90.0, 90.0, 0.0, 0.5, 45.0]
-SCHEMA = pa.schema(
-    [
-        ("id", pa.string()),
-        ("lon", pa.float64()),
-        ("lat", pa.float64()),
-        ("ts", pa.timestamp("us", tz="UTC")),
-        ("text", pa.string()),
-    ]
-)
-
 expressions = st.sampled_from(
     [
         "",
@@ -129,18 +121,8 @@ class Deployment:
     keep_objects: bool = True
 
     def __post_init__(self) -> None:
-        config = StoreConfig(
-            seed=3,
-            workers=self.workers,
-            partitioner=self.partitioner,
-            lateness_us=self.lateness_us,
-            hash_bits=self.hash_bits,
-            ahead_us=None,
-            space=self.space,
-            text=self.text,
-            keep_objects=self.keep_objects,
-            indexes=self.indexes,
-        )
+        chosen = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "folder"}
+        config = StoreConfig(seed=3, ahead_us=None, **chosen)
         self._use(Store.create(self.folder, config, durable=False))
         self.number = 0
 
@@ -181,6 +163,34 @@ def new_folder() -> tempfile.TemporaryDirectory[str]:
 
 def us(moment: datetime) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def fed_alike(
+    deployment: Deployment,
+    oracle: StandingOracle,
+    batches: list[list[dict[str, Any]]],
+    subscriptions: list[Registered],
+    known: dict[str, Registered],
+) -> Iterator[int]:
+    """Feed both batch by batch, with what is registered and dropped before each; yields its number afterwards.
+
+    ``known`` gets what was registered, by id.
+    """
+    for number, batch in enumerate(batches):
+        for i, registered in enumerate(subscriptions):
+            id_ = f"s{i}"
+            if registered.at == number:
+                endless = registered.ttl_s is None or oracle.high_us is None
+                ttl = None if endless else timedelta(seconds=registered.ttl_s or 0)
+                deployment.registry.subscribe(registered.query, id_, None, ttl, False)
+                ttl_us = None if ttl is None else ttl // timedelta(microseconds=1)
+                oracle.subscribe(id_, registered.query.to_dict(), ttl_us=ttl_us)
+                known[id_] = registered
+            elif registered.until == number and id_ in known:
+                deployment.registry.unsubscribe([id_])
+                oracle.unsubscribe(id_)
+        oracle.feed(batch, batch=deployment.feed(batch))
+        yield number
 
 
 def check_standing(deployment: Deployment, oracle: StandingOracle, known: dict[str, Registered]) -> None:

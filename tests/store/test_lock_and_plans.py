@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sightline.model.errors import CorruptFile, StoreBusy
-from sightline.store import PipelineLock, Plan, PlanStore
+from sightline.store import BatchPlan, PipelineLock, PlanStore
 
 HOLDER = """
 import sys, time, os
@@ -78,7 +78,7 @@ def test_an_interrupted_acquire_leaves_nothing_locked(tmp_path: Path, monkeypatc
         two.release("b")
 
 
-PLAN = Plan("run-1", 4, control=7, epoch=2, version=9, high_us=None, reject_after_us=5, created=100.5)
+PLAN = BatchPlan("run-1", 4, control=7, epoch=2, version=9, high_us=None, reject_after_us=5, created=100.5)
 
 
 def test_a_rerun_gets_the_first_plan(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_rerun_gets_the_first_plan(tmp_path: Path) -> None:
 def test_a_plan_that_lost_the_race_is_not_used(tmp_path: Path) -> None:
     plans = PlanStore(tmp_path, durable=False)
 
-    def slow() -> Plan:
+    def slow() -> BatchPlan:
         PlanStore(tmp_path, durable=False).get_or_create("run-1", 4, lambda: PLAN)
         return replace(PLAN, control=99)
 

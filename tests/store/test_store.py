@@ -15,7 +15,7 @@ import pytest
 
 from sightline.model.config import StoreConfig
 from sightline.model.errors import CorruptFile, IncompatibleStore, NotAStore, StoreFull
-from sightline.store import FileEntry, KeyedFile, Plan, Snapshot, Store, new_name, write_keyed
+from sightline.store import BatchPlan, FileEntry, KeyedFile, Snapshot, Store, new_name, write_keyed
 from sightline.store.disk import write_file
 from sightline.store.entries import BatchCommit, MergeCommit
 from sightline.store.requests import Drop
@@ -84,7 +84,7 @@ def test_newer_foreign_and_damaged_store_json(store: Store) -> None:
 
 def commit(store: Store, number: int) -> None:
     """What a batch does: plan, data file, commit."""
-    store.plans.get_or_create("r", number, lambda: Plan("r", number, -1, 0, 0, None, None, 1.0))
+    store.plans.get_or_create("r", number, lambda: BatchPlan("r", number, -1, 0, 0, None, None, 1.0))
     name = new_name("matches")
     columns = pa.table({"object": pa.array([0, 0], pa.int32())})
     stats = write_keyed(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sightline.store import FileEntry, Plan, Store, new_name, sweep
+from sightline.store import BatchPlan, FileEntry, Store, new_name, sweep
 from sightline.store.entries import BatchCommit, Epoch, EpochCommit, MergeCommit
 from sightline.store.requests import Subscribe
 
@@ -32,8 +32,8 @@ def batch(store: Store, number: int, add: list[str]) -> None:
     store.commits.append(BatchCommit(run="r", batch=number, add=entries), store.commits.snapshot().version)
 
 
-def plan(number: int, age: float) -> Plan:
-    return Plan("r", number, -1, 0, 0, None, None, NOW - age)
+def plan(number: int, age: float) -> BatchPlan:
+    return BatchPlan("r", number, -1, 0, 0, None, None, NOW - age)
 
 
 def test_only_old_unnamed_files_go(store: Store) -> None:

@@ -31,7 +31,7 @@ from sightline.store.mounts import is_on_network
 from sightline.store.store import DATA
 
 HANDED = "handed"  # folder of the data; what a crash leaves there goes with the next batch, or the sweep
-NAMED = 1 << 8  # added to the kind of a parcel whose value is the name of a file
+NAMES_A_FILE = 1 << 8  # added to the kind of a parcel whose value is the name of a file
 LEAST_BYTES = 1 << 16  # that are worth a file
 
 
@@ -61,14 +61,14 @@ class Handover:
                 continue
             name = f"{uuid.uuid4().hex}.sl"
             write_file(Path(self.folder) / name, places, durable=False)
-            yield Parcel(parcel.worker, parcel.kind | NAMED, name.encode())
+            yield Parcel(parcel.worker, parcel.kind | NAMES_A_FILE, name.encode())
 
     def opened(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """The same parcels, with what their files hold."""
         for parcel in parcels:
-            if parcel.kind & NAMED:
+            if parcel.kind & NAMES_A_FILE:
                 path = os.path.join(self.folder or "", bytes(whole(parcel.blob)).decode())
-                yield Parcel(parcel.worker, parcel.kind & ~NAMED, pa.memory_map(path).read_buffer())
+                yield Parcel(parcel.worker, parcel.kind & ~NAMES_A_FILE, pa.memory_map(path).read_buffer())
             else:
                 yield parcel
 

@@ -31,7 +31,7 @@ PARCEL = StructType(
     [StructField("worker", IntegerType()), StructField("kind", IntegerType()), StructField("blob", BinaryType())]
 )
 _SCHEMA = pa.schema([("worker", pa.int32()), ("kind", pa.int32()), ("blob", pa.binary())])
-Batches = Iterator[pa.RecordBatch]
+ArrowBatches = Iterator[pa.RecordBatch]
 
 
 def execute(objects: DataFrame, job: Job) -> list[bytes]:
@@ -47,8 +47,8 @@ def execute(objects: DataFrame, job: Job) -> list[bytes]:
         way.clear()
 
 
-def _route_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
+def _route_stage(text: str, way: Handover) -> Callable[[ArrowBatches], ArrowBatches]:
+    def run(batches: ArrowBatches) -> ArrowBatches:
         job = _begun(text, way)
         yield from _to_arrow(way.named(route(batches, _partition(), job)))
         _loaded("route")
@@ -56,8 +56,8 @@ def _route_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
     return run
 
 
-def _work_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
+def _work_stage(text: str, way: Handover) -> Callable[[ArrowBatches], ArrowBatches]:
+    def run(batches: ArrowBatches) -> ArrowBatches:
         job = _begun(text, way)
         found = work(way.opened(_parcels(batches)), _partition(), job)
         # Without a merge stage there are only receipts, for the driver.
@@ -67,8 +67,8 @@ def _work_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
     return run
 
 
-def _merge_stage(text: str, way: Handover) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
+def _merge_stage(text: str, way: Handover) -> Callable[[ArrowBatches], ArrowBatches]:
+    def run(batches: ArrowBatches) -> ArrowBatches:
         job = _begun(text, way)
         yield from _to_arrow(merge(way.opened(_parcels(batches)), _partition(), job))
         _loaded("merge")
@@ -101,7 +101,7 @@ def _partition() -> int:
     return context.partitionId()
 
 
-def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
+def _to_arrow(parcels: Iterable[Parcel]) -> ArrowBatches:
     for parcel in parcels:
         blob = pa.py_buffer(whole(parcel.blob))
         value = pa.BinaryArray.from_buffers(
@@ -111,7 +111,7 @@ def _to_arrow(parcels: Iterable[Parcel]) -> Batches:
         yield pa.RecordBatch.from_arrays([*head, value], schema=_SCHEMA)
 
 
-def _parcels(batches: Batches) -> Iterator[Parcel]:
+def _parcels(batches: ArrowBatches) -> Iterator[Parcel]:
     for batch in batches:
         blobs = batch.column("blob")
         for i, (worker, kind) in enumerate(

@@ -20,7 +20,7 @@ from sightline.spark.sources import chunks, fingerprint
 from sightline.spark.warming import warm_everywhere
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.plugins import kernels, require
-from sightline.stages.results.totals import OnBatch, Totals
+from sightline.stages.results.totals import LoadTotals, OnBatch
 from sightline.stages.upkeep.maintain import Maintenance
 from sightline.store.positions import Position, Reading, logs_of
 from sightline.store.snapshot import Snapshot
@@ -127,9 +127,9 @@ class Starter:
         if self._batches is not None:
             self._batches.statistics.save()
 
-    def _totals(self, on_batch: OnBatch | None) -> Totals:
+    def _totals(self, on_batch: OnBatch | None) -> LoadTotals:
         def nudge() -> None:
             if self._maintenance is not None:
                 self._maintenance.nudge()
 
-        return Totals(nudge, on_batch)
+        return LoadTotals(nudge, on_batch)

@@ -44,8 +44,8 @@ from pyspark.sql.types import StructType
 from sightline.generate.posts import PostGenerator
 from sightline.model.errors import BadConfig
 
-FORMAT = "sightline-synthetic"
-COLUMNS = "id string, lon double, lat double, ts timestamp, text string, lang string"
+SOURCE_FORMAT = "sightline-synthetic"
+SOURCE_COLUMNS = "id string, lon double, lat double, ts timestamp, text string, lang string"
 SLICE = 65_536  # rows of one Arrow batch
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ def _generator(arguments: tuple[tuple[str, Any], ...]) -> PostGenerator:
     return PostGenerator(**dict(arguments))
 
 
-class Rows(InputPartition):
+class RowRange(InputPartition):
     """Rows ``first`` to ``last`` (exclusive)."""
 
     def __init__(self, first: int, last: int) -> None:
@@ -138,13 +138,13 @@ class Rows(InputPartition):
         self.first, self.last = first, last
 
 
-def cut(first: int, last: int, parts: int) -> list[Rows]:
+def cut(first: int, last: int, parts: int) -> list[RowRange]:
     """Cut a range of rows into at most ``parts`` even pieces."""
     edges = [first + (last - first) * part // parts for part in range(parts + 1)]
-    return [Rows(low, high) for low, high in pairwise(edges) if low < high]
+    return [RowRange(low, high) for low, high in pairwise(edges) if low < high]
 
 
-def _batches(options: Options, rows: Rows) -> Iterator[pa.RecordBatch]:
+def _batches(options: Options, rows: RowRange) -> Iterator[pa.RecordBatch]:
     generator = _generator(options.generator)
     for first in range(rows.first, rows.last, SLICE):
         table = generator.table(min(SLICE, rows.last - first), first)
@@ -157,11 +157,11 @@ class SyntheticSource(DataSource):
     @classmethod
     def name(cls) -> str:
         """Name of the format."""
-        return FORMAT
+        return SOURCE_FORMAT
 
     def schema(self) -> str:
         """Columns of :data:`sightline.generate.posts.SCHEMA`."""
-        return COLUMNS
+        return SOURCE_COLUMNS
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Batch read of rows 0 to ``rows``."""
@@ -186,7 +186,7 @@ class SyntheticReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Arrow batches of one piece."""
-        assert isinstance(partition, Rows)
+        assert isinstance(partition, RowRange)
         return _batches(self.options, partition)
 
 
@@ -239,5 +239,5 @@ class SyntheticStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Arrow batches of one piece."""
-        assert isinstance(partition, Rows)
+        assert isinstance(partition, RowRange)
         return _batches(self.options, partition)

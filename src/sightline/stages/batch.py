@@ -26,7 +26,7 @@ from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import new_token
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.compile import Compiler
-from sightline.stages.registered.standing import NEAREST, TOP_TERMS
+from sightline.stages.registered.standing import LayerKind
 from sightline.stages.repeated import refuse_other_rows
 from sightline.stages.results.closing import closing_events
 from sightline.stages.results.report import BatchReport
@@ -35,7 +35,7 @@ from sightline.stages.routing.epochs import Epochs
 from sightline.store.entries import BatchCommit
 from sightline.store.files import FileEntry, new_name
 from sightline.store.kinds import FileKind
-from sightline.store.plans import Plan
+from sightline.store.plans import BatchPlan
 from sightline.store.positions import Position, Reading, write_logs
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
@@ -115,12 +115,12 @@ class Batches:
             self._token = new_token(Target(self.store.path, self.store.durable))
         return self._token
 
-    def _plan(self, run: str, batch: int) -> Plan:
+    def _plan(self, run: str, batch: int) -> BatchPlan:
         self.epochs.serve()
         snapshot = self.store.commits.snapshot()
         now = self._clock()
         ahead = self.store.config.ahead_us
-        return Plan(
+        return BatchPlan(
             run=run,
             batch=batch,
             control=self.book.position,
@@ -131,11 +131,11 @@ class Batches:
             created=now,
         )
 
-    def _job(self, plan: Plan, snapshot: Snapshot) -> Job:
+    def _job(self, plan: BatchPlan, snapshot: Snapshot) -> Job:
         epoch = snapshot.epochs[plan.epoch]
         routing = self.epochs.routing(epoch)
         compiled = self.compiler.at(plan.control, plan.epoch, routing)
-        merges = any(kind in compiled.layers for kind in (NEAREST, TOP_TERMS)) or routing.duplicates
+        merges = any(kind in compiled.layers for kind in (LayerKind.NEAREST, LayerKind.TOP_TERMS)) or routing.duplicates
         config = self.store.config
         return Job(
             store=str(self.store.path),
@@ -163,7 +163,7 @@ class Batches:
         )
 
     def _commit(
-        self, plan: Plan, receipts: list[Receipt], kept: pa.Schema, reading: Reading | None
+        self, plan: BatchPlan, receipts: list[Receipt], kept: pa.Schema, reading: Reading | None
     ) -> tuple[int, dict[str, int]]:
         if any(receipt.token != self._token for receipt in receipts):
             raise StoreNotShared("a worker has read the token of another pipeline", value=str(self.store.path))

@@ -29,7 +29,7 @@ from sightline.stages.upkeep.compact import Compaction
 from sightline.store.requests import Registered, Subscribe
 from sightline.store.store import Store
 
-LOCK = "warming.lock"
+WARMING_LOCK = "warming.lock"
 
 
 def warm(names: Sequence[str] = ()) -> bool:

@@ -22,7 +22,7 @@ from sightline.store.keyed_file import KeyedFile, KeyedTable, merge_keyed, write
 from sightline.store.lock import PipelineLock
 from sightline.store.log_store import LocalLogStore, LogStore, MemoryLogStore, log_store_for
 from sightline.store.merge_policy import pick_merge
-from sightline.store.plans import Plan, PlanStore
+from sightline.store.plans import BatchPlan, PlanStore
 from sightline.store.slices import cut, slice_of, stack_of
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import Store
@@ -30,6 +30,7 @@ from sightline.store.sweep import sweep
 
 __all__ = [
     "ArrayFile",
+    "BatchPlan",
     "CommitLog",
     "ControlEntry",
     "ControlLog",
@@ -40,7 +41,6 @@ __all__ = [
     "LogStore",
     "MemoryLogStore",
     "PipelineLock",
-    "Plan",
     "PlanStore",
     "Snapshot",
     "Store",

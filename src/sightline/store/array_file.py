@@ -29,8 +29,8 @@ from sightline.model.errors import CorruptFile, IncompatibleStore
 from sightline.store.disk import write_file
 from sightline.store.sealed_json import plain
 
-MAGIC = b"SLARRAY\x1a"
-FORMAT = 2
+ARRAY_MAGIC = b"SLARRAY\x1a"
+ARRAY_FORMAT = 2
 ALIGN = 64
 _HEAD = struct.Struct("<8sIIQ")  # magic, format, crc32 of length and header, header length
 
@@ -74,7 +74,7 @@ def write_array_file(
     ).encode()
     header += b" " * (-(_HEAD.size + len(header)) % ALIGN)
     crc = zlib.crc32(header, zlib.crc32(struct.pack("<Q", len(header))))
-    head = _HEAD.pack(MAGIC, FORMAT, crc, len(header))
+    head = _HEAD.pack(ARRAY_MAGIC, ARRAY_FORMAT, crc, len(header))
     return write_file(Path(path), [head, header, *parts], durable=durable)
 
 
@@ -101,12 +101,12 @@ class ArrayFile:
         finally:
             os.close(fd)
         magic, version, crc, length = _HEAD.unpack_from(view)
-        if magic != MAGIC:
+        if magic != ARRAY_MAGIC:
             raise _corrupt(path, "not an array file (wrong first bytes)")
-        if version != FORMAT:
-            hint = "upgrade sightline" if version > FORMAT else "load the posts into a new store"
+        if version != ARRAY_FORMAT:
+            hint = "upgrade sightline" if version > ARRAY_FORMAT else "load the posts into a new store"
             raise IncompatibleStore(
-                f"file of another format, {version}", value=str(path), allowed=str(FORMAT), hint=hint
+                f"file of another format, {version}", value=str(path), allowed=str(ARRAY_FORMAT), hint=hint
             )
         start = _HEAD.size + length
         if start > size:

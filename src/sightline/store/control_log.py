@@ -22,7 +22,7 @@ from sightline.store.records import encode
 from sightline.store.requests import Request, request_from
 from sightline.store.sealed_json import seal, unseal
 
-CHUNK = 256
+CHUNK_ENTRIES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ControlEntry:
 class ControlLog:
     """Appends and reads requests; safe for threads and for any number of processes."""
 
-    def __init__(self, log_store: LogStore, *, chunk: int = CHUNK) -> None:
+    def __init__(self, log_store: LogStore, *, chunk: int = CHUNK_ENTRIES) -> None:
         self._log = NumberedLog(log_store)
         self._chunk = chunk
         self._lock = threading.RLock()

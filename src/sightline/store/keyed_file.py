@@ -27,7 +27,7 @@ from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.store.files import FileEntry, key_filter
 
 OBJECT = "object"
-BATCH = "batch"
+BATCH_COLUMN = "batch"
 KEY = "key"
 
 
@@ -166,15 +166,15 @@ class KeyedFile:
         return self._tables["objects"]
 
     def _with_batch(self, columns: pa.Table) -> pa.Table:
-        if BATCH not in columns.column_names:
+        if BATCH_COLUMN not in columns.column_names:
             rows = columns.num_rows
             mine = column_of(np.full(rows, self.version, np.int64)) if self.version else pa.nulls(rows, pa.int64())
-            return columns.append_column(BATCH, mine)
-        at = columns.column_names.index(BATCH)
+            return columns.append_column(BATCH_COLUMN, mine)
+        at = columns.column_names.index(BATCH_COLUMN)
         if not columns.column(at).null_count or not self.version:
             return columns
         version = column_of(np.array([self.version], np.int64))[0]
-        return columns.set_column(at, BATCH, pc.fill_null(columns.column(at), version))
+        return columns.set_column(at, BATCH_COLUMN, pc.fill_null(columns.column(at), version))
 
     def _joined(self, columns: pa.Table) -> pa.Table:
         objects = self.objects()
@@ -276,7 +276,7 @@ def _joined_objects(files: Sequence[KeyedFile]) -> pa.Table | None:
     """Objects of all files; every row must have its batch by now."""
     tables = [file.objects() for file in files]
     for file, objects in zip(files, tables, strict=True):
-        if (file.columns() if objects is None else objects).column(BATCH).null_count:
+        if (file.columns() if objects is None else objects).column(BATCH_COLUMN).null_count:
             raise ValueError(f"{file.file.path} is not committed: its rows have no batch yet")
     kept = [objects for objects in tables if objects is not None]
     if kept and len(kept) != len(files):
@@ -287,8 +287,8 @@ def _joined_objects(files: Sequence[KeyedFile]) -> pa.Table | None:
 def _batches(columns: pa.Table, objects: pa.Table | None) -> npt.NDArray[np.int64]:
     """Batch of every row."""
     if objects is None:
-        return np.asarray(values_of(columns.column(BATCH)), np.int64)
-    return np.asarray(values_of(objects.column(BATCH))[values_of(columns.column(OBJECT))], np.int64)
+        return np.asarray(values_of(columns.column(BATCH_COLUMN)), np.int64)
+    return np.asarray(values_of(objects.column(BATCH_COLUMN))[values_of(columns.column(OBJECT))], np.int64)
 
 
 def _only_used(table: KeyedTable) -> KeyedTable:

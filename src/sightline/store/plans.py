@@ -15,7 +15,7 @@ _SUFFIX = ".plan.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """Inputs of a batch that are not its rows.
 
     Attributes
@@ -52,15 +52,15 @@ class PlanStore:
     def __init__(self, folder: str | Path, *, durable: bool = True) -> None:
         self._store = LocalLogStore(folder, durable=durable)
 
-    def get(self, run: str, batch: int) -> Plan | None:
+    def get(self, run: str, batch: int) -> BatchPlan | None:
         """The plan of a batch that has begun, else None."""
         name = _name(run, batch)
         try:
-            return Plan(**unseal(self._store.read(name), name))
+            return BatchPlan(**unseal(self._store.read(name), name))
         except FileNotFoundError:
             return None
 
-    def get_or_create(self, run: str, batch: int, make: Callable[[], Plan]) -> Plan:
+    def get_or_create(self, run: str, batch: int, make: Callable[[], BatchPlan]) -> BatchPlan:
         """The batch's plan; the first caller makes it, durably, everyone later gets that one."""
         plan = self.get(run, batch)
         if plan is not None:
@@ -83,14 +83,14 @@ class PlanStore:
             if plan.run == run:
                 self.discard(run, plan.batch)
 
-    def open_plans(self) -> list[Plan]:
+    def open_plans(self) -> list[BatchPlan]:
         """Plans not discarded, by run and batch."""
         plans = []
         for name in self._store.names():
             if not name.endswith(_SUFFIX):
                 continue
             try:
-                plans.append(Plan(**unseal(self._store.read(name), name)))
+                plans.append(BatchPlan(**unseal(self._store.read(name), name)))
             except FileNotFoundError:  # discarded meanwhile
                 continue
         return plans

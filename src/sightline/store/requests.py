@@ -80,9 +80,9 @@ class CountSearches(Request):
     queries: int = 0
 
 
-KINDS: dict[str, type[Request]] = {kind.kind: kind for kind in (Subscribe, Drop, Rebalance, Fit, CountSearches)}
+REQUESTS: dict[str, type[Request]] = {kind.kind: kind for kind in (Subscribe, Drop, Rebalance, Fit, CountSearches)}
 
 
 def request_from(kind: str, body: Mapping[str, Any]) -> Request:
     """The request in an entry of the control log."""
-    return decode_one(KINDS, kind, body, "request")
+    return decode_one(REQUESTS, kind, body, "request")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 Int64s = npt.NDArray[np.int64]
 
 
-class Cut(NamedTuple):
+class SliceRows(NamedTuple):
     """Rows of the slices ``lo <= n < hi``; `rows` index the input, ascending."""
 
     lo: int
@@ -32,7 +32,7 @@ def slice_bounds(number: int, slice_us: int) -> tuple[int, int]:
     return number * slice_us, (number + 1) * slice_us
 
 
-def cut(ts_us: Int64s, slice_us: int, min_rows: int) -> list[Cut]:
+def cut(ts_us: Int64s, slice_us: int, min_rows: int) -> list[SliceRows]:
     """Cut rows into groups of neighbouring slices, in time order; every row is in exactly one group.
 
     A slice with at least `min_rows` rows is a group of its own; runs of smaller ones are joined until they
@@ -56,7 +56,7 @@ def cut(ts_us: Int64s, slice_us: int, min_rows: int) -> list[Cut]:
             groups.append([at, at, count])
     ends = np.append(starts, len(order))
     return [
-        Cut(int(distinct[first]), int(distinct[last]) + 1, np.sort(order[ends[first] : ends[last + 1]]))
+        SliceRows(int(distinct[first]), int(distinct[last]) + 1, np.sort(order[ends[first] : ends[last + 1]]))
         for first, last, _ in groups
     ]
 

@@ -20,11 +20,11 @@ from sightline.store.plans import PlanStore
 from sightline.store.sealed_json import seal, unseal
 from sightline.store.snapshot import Snapshot
 
-MAGIC = "sightline-store"
-FORMAT = 1
+STORE_MAGIC = "sightline-store"
+STORE_FORMAT = 1
 IDENTITY = "store.json"
 LOG, CONTROL, PLANS, DATA = "log", "control", "plans", "data"
-LOCK = "pipeline.lock"
+LOCK_FILE = "pipeline.lock"
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Store:
         self.commits = CommitLog(LocalLogStore(path / LOG, durable=durable), before_append=self._check_and_sync)
         self.control = ControlLog(LocalLogStore(path / CONTROL, durable=durable))
         self.plans = PlanStore(path / PLANS, durable=durable)
-        self.lock = PipelineLock(path / LOCK)
+        self.lock = PipelineLock(path / LOCK_FILE)
 
     @classmethod
     def create(cls, path: str | Path, config: StoreConfig, *, durable: bool = True) -> Store:
@@ -67,7 +67,7 @@ class Store:
                 (path / folder).mkdir(parents=True, exist_ok=True)
             sync_folder(path.parent, durable=durable)
             # Last, so that a crash before it leaves empty folders that `create` accepts.
-            body = {"magic": MAGIC, "format": FORMAT, "config": config.to_dict()}
+            body = {"magic": STORE_MAGIC, "format": STORE_FORMAT, "config": config.to_dict()}
             created = put_new(path / IDENTITY, seal(body), durable=durable)
         if not created:  # another process was faster
             return cls.open(path, durable=durable)
@@ -102,7 +102,7 @@ class Store:
 
     def update_config(self, config: StoreConfig) -> None:
         """Keep changed settings (lateness, retention, ...); routing in force is an epoch of the log."""
-        body = {"magic": MAGIC, "format": FORMAT, "config": config.to_dict()}
+        body = {"magic": STORE_MAGIC, "format": STORE_FORMAT, "config": config.to_dict()}
         replace_file(self.path / IDENTITY, seal(body), durable=self.durable)
         self.config = config
 
@@ -167,15 +167,15 @@ def _identity(path: Path, data: bytes) -> dict[str, Any]:
         loose = json.loads(data)
     except ValueError:
         loose = None
-    if not isinstance(loose, dict) or loose.get("magic") != MAGIC:
+    if not isinstance(loose, dict) or loose.get("magic") != STORE_MAGIC:
         if isinstance(loose, dict) and "magic" not in loose:
             raise NotAStore("store.json is not ours", value=str(path.parent), hint="name another folder")
         raise CorruptFile("damaged store.json", value=str(path), hint="restore this file from a copy")
-    if not isinstance(loose.get("format"), int) or loose["format"] > FORMAT:
+    if not isinstance(loose.get("format"), int) or loose["format"] > STORE_FORMAT:
         raise IncompatibleStore(
             f"store of the newer format {loose.get('format')}",
             value=str(path.parent),
-            allowed=f"up to {FORMAT}",
+            allowed=f"up to {STORE_FORMAT}",
             hint="upgrade sightline",
         )
     return unseal(data, str(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -33,6 +34,14 @@ class Parcel(NamedTuple):
     worker: int  # destination partition
     kind: int  # a ParcelKind; more while its value is handed over as a file
     blob: Value  # a view of the exchange's memory on the receiving side
+
+
+def delivered(parcels: Iterable[Parcel], partition: int) -> Iterator[Parcel]:
+    """The parcels of a partition, which must be addressed to it."""
+    for parcel in parcels:
+        if parcel.worker != partition:
+            raise AssertionError(f"a parcel for partition {parcel.worker} reached partition {partition}")
+        yield parcel
 
 
 def to_ipc(table: pa.Table) -> Pieces:

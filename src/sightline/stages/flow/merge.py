@@ -16,14 +16,14 @@ from sightline.flat.columns import column_of, table_of, values_of
 from sightline.flat.ipc import whole
 from sightline.index.standing.panes import PaneCounts
 from sightline.stages.exchange.job import Job
-from sightline.stages.exchange.parcel import Parcel, ParcelKind, from_ipc
+from sightline.stages.exchange.parcel import Parcel, ParcelKind, delivered, from_ipc
 from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
 from sightline.stages.flow.late import distinct_pairs
 from sightline.stages.flow.nearest import merge_nearest
 from sightline.stages.flow.pane_files import unpack_counts, write_tables
-from sightline.stages.flow.range_matches import OBJECT_COLUMNS
+from sightline.stages.flow.range_matches import MATCH_COLUMNS
 from sightline.stages.flow.top_terms import merge_top_terms
 from sightline.stages.results.tables import write_table
 from sightline.store.kinds import FileKind
@@ -35,9 +35,7 @@ def merge(parcels: Iterable[Parcel], part: int, job: Job) -> Iterator[Parcel]:
     tables: dict[int, list[pa.Table]] = {ParcelKind.MATCHES: [], ParcelKind.NEAREST: [], ParcelKind.LATE: []}
     counts: list[PaneCounts] = []
     high = job.high_us
-    for parcel in parcels:
-        if parcel.worker != part:
-            raise AssertionError(f"a parcel for part {parcel.worker} reached part {part}")
+    for parcel in delivered(parcels, part):
         if parcel.kind == ParcelKind.RECEIPT:
             yield parcel._replace(worker=0)
         elif parcel.kind == ParcelKind.MARK:
@@ -67,7 +65,7 @@ def _matches(target: Target, pairs: pa.Table, receipt: Receipt) -> None:
     first[1:] = (num[1:] != num[:-1]) | (row[1:] != row[:-1])
     # An object matched by several subscriptions is stored once.
     _, where, place = np.unique(row[first], return_index=True, return_inverse=True)
-    objects = pairs.take(column_of(order[first][where])).select(OBJECT_COLUMNS)
+    objects = pairs.take(column_of(order[first][where])).select(MATCH_COLUMNS)
     columns = table_of({"object": place.astype(np.int32)})
     receipt.files.append(write_table(target, FileKind.MATCHES, num[first], columns, objects))
     receipt.count("matches", int(first.sum()))

@@ -27,7 +27,7 @@ from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.packet import Packet
 from sightline.stages.flow.late import Count, LatePairs
-from sightline.stages.registered.standing import NEAREST, Lifetimes, open_compiled
+from sightline.stages.registered.standing import LayerKind, Lifetimes, open_compiled
 from sightline.store.keyed_file import KeyedFile
 
 Flags = npt.NDArray[np.bool_]
@@ -117,8 +117,8 @@ def nearest_candidates(
     tables = []
     times = [packet.objects().ts for packet in packets]
     span = min(int(ts.min()) for ts in times), max(int(ts.max()) for ts in times)
-    for name, layer in zip(job.compiled.get(NEAREST, {worker: []})[worker], open_compiled(job, NEAREST, worker),
-                           strict=True):  # fmt: skip
+    names = job.compiled[LayerKind.NEAREST][worker] if LayerKind.NEAREST in job.compiled else []
+    for name, layer in zip(names, open_compiled(job, LayerKind.NEAREST, worker), strict=True):
         block, closed = layer.block, lifetimes.closed(layer.block)
         bounds = _bounds(name, block, closed, span, job, lifetimes)
         for packet in packets:

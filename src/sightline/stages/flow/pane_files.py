@@ -31,7 +31,7 @@ _WORDS = ("term_hashes", "term_offsets", "term_data")
 
 
 @dataclass(frozen=True)
-class Tables:
+class PaneTables:
     """Counts, leaders first, and for each of their tables the subscription numbers it counts for.
 
     ``tail[slot]`` is the largest count after the leaders of a slot.
@@ -43,7 +43,7 @@ class Tables:
     members: Int64s
 
     @classmethod
-    def of(cls, counts: PaneCounts, member_offsets: Int64s, members: Int64s) -> Tables:
+    def of(cls, counts: PaneCounts, member_offsets: Int64s, members: Int64s) -> PaneTables:
         """Put the leaders of each slot first."""
         return cls(*leaders_first(counts), member_offsets, members)
 
@@ -54,16 +54,16 @@ class Tables:
         table = np.searchsorted(self.member_offsets, found, side="right") - 1
         return place[found], table
 
-    def take(self, keep: npt.NDArray[np.bool_]) -> Tables:
+    def take(self, keep: npt.NDArray[np.bool_]) -> PaneTables:
         """The slots to keep and the tables that still have one, renumbered."""
         counts = self.counts.take(np.flatnonzero(keep))
         used, table = np.unique(counts.table, return_inverse=True)
         offsets, places = spread_rows(self.member_offsets, used)
         counts = PaneCounts(table, counts.pane, counts.offsets, counts.term, counts.count, counts.dictionary)
-        return Tables(counts, self.tail[keep], offsets, self.members[places])
+        return PaneTables(counts, self.tail[keep], offsets, self.members[places])
 
 
-def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0) -> FileEntry:
+def write_tables(target: Target, tables: PaneTables, last_us: int, version: int = 0) -> FileEntry:
     """Write a new file; returns its log entry, with the end of the last window that has anything in it."""
     name = new_name(FileKind.PANES)
     counts = tables.counts
@@ -78,13 +78,13 @@ def write_tables(target: Target, tables: Tables, last_us: int, version: int = 0)
     )
 
 
-def open_tables(file: ArrayFile) -> Tables:
+def open_tables(file: ArrayFile) -> PaneTables:
     """Map a file of pane counts; only what is narrow there is copied."""
     words = TermDictionary.from_arrays({name: file.array(name) for name in _WORDS}, prefix="term_")
     flat = {field: file.array(field) for field in _FLAT}
     flat["count"] = flat["count"].astype(np.int64)
     counts = PaneCounts(**flat, dictionary=words)
-    return Tables(counts, *(file.array(field) for field in ("tail", "member_offsets", "members")))
+    return PaneTables(counts, *(file.array(field) for field in ("tail", "member_offsets", "members")))
 
 
 def open_members(file: ArrayFile) -> Int64s:
@@ -93,7 +93,7 @@ def open_members(file: ArrayFile) -> Int64s:
     return members
 
 
-def merge_tables(files: Sequence[Tables], live: Int64s) -> Tables:
+def merge_tables(files: Sequence[PaneTables], live: Int64s) -> PaneTables:
     """All counts of several files for the live subscriptions (sorted); tables that count for the same ones are one."""
     known: dict[bytes, int] = {}
     members: list[Int64s] = []
@@ -112,11 +112,11 @@ def merge_tables(files: Sequence[Tables], live: Int64s) -> Tables:
         parts.append(_renumbered(part, number))
     sizes = np.array([len(mine) for mine in members], np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Tables.of(sum_counts(parts), offsets, np.concatenate([np.empty(0, np.int64), *members]))
+    return PaneTables.of(sum_counts(parts), offsets, np.concatenate([np.empty(0, np.int64), *members]))
 
 
 def _renumbered(counts: PaneCounts, number: Int64s) -> PaneCounts:
-    """Tables under other numbers; two that become one stay two slots of it, which a sum adds up."""
+    """PaneTables under other numbers; two that become one stay two slots of it, which a sum adds up."""
     order = np.lexsort((counts.pane, number[counts.table]))
     offsets, rows = spread_rows(counts.offsets, order)
     return PaneCounts(

@@ -14,9 +14,9 @@ from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.packet import Packet
 from sightline.stages.flow.late import Count, LatePairs
 from sightline.stages.registered._kernels import count_queries, number_matched, place_pairs
-from sightline.stages.registered.standing import RANGE, Compiled, Lifetimes, open_compiled
+from sightline.stages.registered.standing import Compiled, LayerKind, Lifetimes, open_compiled
 
-OBJECT_COLUMNS = ["object_id", "ts", "lon", "lat", "text"]
+MATCH_COLUMNS = ["object_id", "ts", "lon", "lat", "text"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def range_matches(
     packets: Sequence[Packet], worker: int, job: Job, lifetimes: Lifetimes, count: Count, late: LatePairs
 ) -> RangeMatches | None:
     """All matches of one worker, or None without any."""
-    layers = [_Pairs(layer) for layer in open_compiled(job, RANGE, worker)]
+    layers = [_Pairs(layer) for layer in open_compiled(job, LayerKind.RANGE, worker)]
     tables: list[pa.Table] = []
     rows: list[npt.NDArray[np.int64]] = []
     base = 0
@@ -79,7 +79,7 @@ def range_matches(
         which = np.flatnonzero(place >= 0)
         rows.append(packet.row[which])
         columns = packet.columns.select(["id", "ts", "lon", "lat", "text"]).take(column_of(which))
-        tables.append(pa.table(columns.columns, names=OBJECT_COLUMNS))
+        tables.append(pa.table(columns.columns, names=MATCH_COLUMNS))
     if base == 0:
         return None
     # A delta's numbers come after its base's.

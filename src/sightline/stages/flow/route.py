@@ -26,15 +26,15 @@ from sightline.stages.exchange.read import clean
 from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.tallies import grown, tally_text
 from sightline.stages.exchange.token import seen_token
-from sightline.stages.registered.standing import SUMMARY, WINDOWS
+from sightline.stages.registered.standing import LayerKind
 from sightline.stages.registered.summary import Summary, awaited, open_summary
 from sightline.stages.routing.cells import CellCounts
 from sightline.stages.routing.epoch_files import open_learnt, open_routing, write_learnt
-from sightline.stages.routing.sample import Sample
+from sightline.stages.routing.sample import ObjectSample
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 
-ROW_BITS = 40  # rows of one source partition per micro-batch
+ROW_IDENTITY_BITS = 40  # rows of one source partition per micro-batch
 
 
 def _needed(
@@ -45,7 +45,7 @@ def _needed(
     An owner needs its objects where they are kept or their terms are counted; anybody else only what may match.
     """
     owned = routes.owner[routes.row] == routes.worker
-    kept = job.keep_objects or WINDOWS in job.compiled
+    kept = job.keep_objects or LayerKind.WINDOWS in job.compiled
     if kept and owned.all():
         return routes, np.empty(0, np.intp)
     keep = awaited(summaries, terms, routes.row, routes.worker) | (owned & kept)
@@ -63,8 +63,8 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
     seen = 0
     leaves = np.zeros(0, np.int64)
     cells = CellCounts(config.space)
-    sample = Sample() if job.sample else None
-    summarised = job.compiled.get(SUMMARY, [[]])[0]
+    sample = ObjectSample() if job.sample else None
+    summarised = job.compiled.get(LayerKind.SUMMARY, [[]])[0]
     summaries = [FILES.get(job.store, name, "summary", open_summary) for name in summarised]
     for batch in batches:
         cleaned = clean(batch, config.space, job.reject_after_us)
@@ -81,7 +81,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
         cells.add(objects.lon, objects.lat)
         if sample is not None:
             sample.add(objects)
-        identity = (partition << ROW_BITS) + seen + np.arange(n, dtype=np.int64)
+        identity = (partition << ROW_IDENTITY_BITS) + seen + np.arange(n, dtype=np.int64)
         seen += n
         met = np.bincount(routes.leaf)
         leaves = grown(leaves, len(met))

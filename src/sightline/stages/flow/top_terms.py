@@ -41,9 +41,9 @@ from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.mapped import FILES
 from sightline.stages.exchange.packet import Packet
 from sightline.stages.exchange.read import INSTANT
-from sightline.stages.flow.pane_files import Int64s, Tables, open_members, open_tables
+from sightline.stages.flow.pane_files import Int64s, PaneTables, open_members, open_tables
 from sightline.stages.registered.marks import passed_us
-from sightline.stages.registered.standing import WINDOWS, Lifetimes, open_compiled, open_dropped
+from sightline.stages.registered.standing import LayerKind, Lifetimes, open_compiled, open_dropped
 
 REPORT_SCHEMA = pa.schema(
     [
@@ -58,7 +58,7 @@ REPORT_SCHEMA = pa.schema(
 
 def open_groups(job: Job) -> SubscriptionGroups | None:
     """The groups of all top-terms subscriptions; None without any."""
-    layers = job.compiled.get(WINDOWS)
+    layers = job.compiled.get(LayerKind.WINDOWS)
     if not layers or not layers[0]:
         return None
     # Members of a group have the same mark; which have, changes less often than the marks do.
@@ -78,7 +78,7 @@ class _Sources:
 
 @lru_cache(maxsize=2)  # one set is in use; a process may serve two stores
 def _made_groups(sources: _Sources) -> SubscriptionGroups:
-    block = QueryBlock.concat([layer.block for layer in open_compiled(sources.job, WINDOWS, 0)])
+    block = QueryBlock.concat([layer.block for layer in open_compiled(sources.job, LayerKind.WINDOWS, 0)])
     age = np.searchsorted(np.array(sources.bounds, np.int64), block.num, side="right")
     return SubscriptionGroups.build(block, sources.job.store_config().space, age)
 
@@ -102,14 +102,16 @@ def pane_counts(
         yield destination, counted.counts.take(np.flatnonzero(part == destination))
 
 
-class Kept(NamedTuple):
+class KeptCounts(NamedTuple):
     """Counts that windows which are not due yet still need, and the end of the last of these windows."""
 
-    tables: Tables
+    tables: PaneTables
     last_us: int
 
 
-def merge_top_terms(fresh: Sequence[PaneCounts], job: Job, part: int, until_us: int) -> tuple[pa.Table, Kept | None]:
+def merge_top_terms(
+    fresh: Sequence[PaneCounts], job: Job, part: int, until_us: int
+) -> tuple[pa.Table, KeptCounts | None]:
     """Reports of a merge partition that are due, and the counts of this batch to keep; ``until_us`` is high mark -
     lateness with this batch."""
     groups = open_groups(job)
@@ -147,17 +149,17 @@ def due_windows(block: QueryBlock, passed: Int64s, until: Int64s) -> tuple[Int64
     return first, (np.minimum(until - 1, block.end) - phase) // block.every
 
 
-def fresh_tables(counts: PaneCounts, groups: SubscriptionGroups, live: npt.NDArray[np.bool_]) -> Tables:
+def fresh_tables(counts: PaneCounts, groups: SubscriptionGroups, live: npt.NDArray[np.bool_]) -> PaneTables:
     """Fresh counts with the numbers of the live members of their tables."""
     used, table = np.unique(counts.table, return_inverse=True)
     offsets, places = spread_rows(groups.member_offsets, used)
     rows = groups.members[places]
     sums = np.concatenate([[0], np.cumsum(live[rows])]).astype(np.int64)
     renumbered = PaneCounts(table, counts.pane, counts.offsets, counts.term, counts.count, counts.dictionary)
-    return Tables.of(renumbered, sums[offsets], groups.block.num[rows[live[rows]]])
+    return PaneTables.of(renumbered, sums[offsets], groups.block.num[rows[live[rows]]])
 
 
-def needed_tables(tables: Tables, groups: SubscriptionGroups, until: Int64s) -> Kept | None:
+def needed_tables(tables: PaneTables, groups: SubscriptionGroups, until: Int64s) -> KeptCounts | None:
     """The slots that a window which is not due yet still needs."""
     if tables.counts.rows == 0:
         return None
@@ -167,7 +169,7 @@ def needed_tables(tables: Tables, groups: SubscriptionGroups, until: Int64s) -> 
     return needed_slots(tables, block.window[member], block.every[member], block.anchor[member], until[member])
 
 
-def needed_slots(tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, until: Int64s) -> Kept | None:
+def needed_slots(tables: PaneTables, window: Int64s, every: Int64s, anchor: Int64s, until: Int64s) -> KeptCounts | None:
     """The slots that a window which ends at ``until`` or later needs; times are those of each member of the tables."""
     first = tables.member_offsets[:-1]
     row = first[tables.counts.table]
@@ -176,10 +178,12 @@ def needed_slots(tables: Tables, window: Int64s, every: Int64s, anchor: Int64s, 
     last = last_window(tables.counts.pane, longest, every[row])
     end = anchor[row] % every[row] + last * every[row]
     keep = end >= earliest
-    return Kept(tables.take(keep), int(end[keep].max())) if keep.any() else None
+    return KeptCounts(tables.take(keep), int(end[keep].max())) if keep.any() else None
 
 
-def window_reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[Tables]) -> pa.Table:
+def window_reports(
+    block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s, sources: Sequence[PaneTables]
+) -> pa.Table:
     """The top k terms of the windows ``first`` to ``last`` of the given rows, which ascend by number."""
     if len(rows) == 0:
         return empty_table(REPORT_SCHEMA)
@@ -223,7 +227,7 @@ def window_reports(block: QueryBlock, rows: Int64s, first: Int64s, last: Int64s,
 
 
 def _slots_in_time(
-    source: Tables, place: Int64s, table: Int64s, block: QueryBlock, rows: Int64s, first: Int64s
+    source: PaneTables, place: Int64s, table: Int64s, block: QueryBlock, rows: Int64s, first: Int64s
 ) -> Int64s:
     """The slots of the given tables that any of their due windows has."""
     counts, row = source.counts, rows[place]
@@ -237,7 +241,7 @@ def _slots_in_time(
     return np.flatnonzero(mine)
 
 
-def _answers(picked: Sequence[tuple[Tables, Int64s]], series: list[Series]) -> pa.Table:
+def _answers(picked: Sequence[tuple[PaneTables, Int64s]], series: list[Series]) -> pa.Table:
     """First terms of the windows of each series, from the leading rows where these are enough."""
     short = [number for number, one in enumerate(series) if one.k <= LEADERS]
     missing = [number for number, one in enumerate(series) if one.k > LEADERS]

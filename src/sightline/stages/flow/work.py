@@ -16,7 +16,7 @@ import pyarrow as pa
 from sightline.flat.columns import column_of, values_of
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.packet import Packet, unpack
-from sightline.stages.exchange.parcel import Parcel, ParcelKind, from_ipc, to_ipc
+from sightline.stages.exchange.parcel import Parcel, ParcelKind, delivered, from_ipc, to_ipc
 from sightline.stages.exchange.receipt import Receipt
 from sightline.stages.exchange.target import Target
 from sightline.stages.exchange.token import seen_token
@@ -37,9 +37,7 @@ def work(parcels: Iterable[Parcel], worker: int, job: Job) -> Iterator[Parcel]:
     receipt = Receipt(seen_token(job))
     packets: list[Packet] = []
     rejects: list[pa.Table] = []
-    for parcel in parcels:
-        if parcel.worker != worker:
-            raise AssertionError(f"a parcel for worker {parcel.worker} reached worker {worker}")
+    for parcel in delivered(parcels, worker):
         if parcel.kind == ParcelKind.RECEIPT:
             yield parcel._replace(worker=0)
         elif parcel.kind == ParcelKind.OBJECTS:

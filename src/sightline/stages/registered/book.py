@@ -32,7 +32,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class _Part:
+class _BookPart:
     """Subscriptions of consecutive control entries."""
 
     first_num: int
@@ -44,7 +44,7 @@ class SubscriptionBook:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._parts: list[_Part] = []
+        self._parts: list[_BookPart] = []
         self._dropped_at = np.empty(0, np.int64)  # control position of the drop, NEVER while it stands
         self._position_of = np.empty(0, np.int64)
         self._ends = np.empty(0, np.int64)
@@ -217,14 +217,14 @@ class SubscriptionBook:
             ends=np.array([item.end for item in said], np.int64),
             config=self._store.config,
         )
-        self._parts.append(_Part(requests[0][0], block))
+        self._parts.append(_BookPart(requests[0][0], block))
         requests.clear()
 
-    def _bulk(self, first_num: int, name: str) -> _Part:
+    def _bulk(self, first_num: int, name: str) -> _BookPart:
         file = ArrayFile.open(self._store.data_path(name))
         block = QueryBlock.from_arrays({name: file.array(name) for name in file.names})
         block = replace(block, num=block.num + first_num)
-        return _Part(first_num, block)
+        return _BookPart(first_num, block)
 
 
 def _instants(us: Int64s, unbounded: int) -> pa.Array:

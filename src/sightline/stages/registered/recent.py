@@ -18,7 +18,7 @@ from sightline.partition import Routing
 from sightline.partition.optional import settled
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.compiled_files import KIND_NUMBERS, CompiledFiles, Layers, of_kind, shares
-from sightline.stages.registered.standing import RANGE, SUMMARY, bare
+from sightline.stages.registered.standing import LayerKind, bare
 from sightline.stages.registered.summary import Summary, merged, summarise
 
 Int64s = npt.NDArray[np.int64]
@@ -79,23 +79,23 @@ class Recent:
     def layers(self) -> Layers:
         """The files, as of now."""
         files = [[delta.file] if delta.file is not None else [] for delta in self._ranges]
-        layers = {RANGE: files, **self._others} if any(files) else dict(self._others)
+        layers = {LayerKind.RANGE: files, **self._others} if any(files) else dict(self._others)
         if self._summary_file:
-            layers[SUMMARY] = [self._summary_file]
+            layers[LayerKind.SUMMARY] = [self._summary_file]
         return layers
 
     def _take_in(self, block: QueryBlock, live: Int64s) -> None:
-        ranges = of_kind(block, RANGE)
+        ranges = of_kind(block, LayerKind.RANGE)
         for delta, part in zip(self._ranges, shares(ranges, self._routing) if len(ranges) else (), strict=False):
             if part is not None:
                 delta.insert(part)
                 assert delta.block is not None
                 delta.file = self._files.write_range(DELTA, delta.index, delta.block)
-        others = block.num[block.kind != KIND_NUMBERS[RANGE]]
+        others = block.num[block.kind != KIND_NUMBERS[LayerKind.RANGE]]
         if len(others):
             self._nums = np.concatenate([np.intersect1d(self._nums, live, assume_unique=True), others])
             self._others = self._files.build(self._book.block(self._nums), self._routing)
-            self._others.pop(SUMMARY, None)
+            self._others.pop(LayerKind.SUMMARY, None)
         if self._files.summarises(self._routing):
             new = summarise(block, self._routing)
             self._summary = new if self._summary is None else merged([self._summary, new])

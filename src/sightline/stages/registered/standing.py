@@ -8,6 +8,7 @@ block has numbers and lifetimes only: everything else is asked of the index.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,10 +30,17 @@ from sightline.stages.registered.marks import passed_us
 from sightline.store.array_file import ArrayFile, write_array_file
 from sightline.text.dictionary import TermDictionary
 
-RANGE, NEAREST, TOP_TERMS = "range", "nearest", "top_terms"
-WINDOWS = "windows"  # all top-terms subscriptions, whatever worker counts for them: the merge stage reports windows
-SUMMARY = "summary"  # the terms that range and nearest subscriptions wait for: the route stage asks it
 BLOCK, INDEX = "block.", "index."
+
+
+class LayerKind(StrEnum):
+    """What compiled files are for."""
+
+    RANGE = "range"
+    NEAREST = "nearest"
+    TOP_TERMS = "top_terms"
+    WINDOWS = "windows"  # all top-terms subscriptions, whatever worker counts for them: the merge stage reports windows
+    SUMMARY = "summary"  # the terms that range and nearest subscriptions wait for: the route stage asks it
 
 
 @dataclass(frozen=True)
@@ -43,14 +51,14 @@ class Compiled:
     index: StandingIndex | NearestIndex
 
 
-def write_compiled(path: Path, kind: str, index_name: str, block: QueryBlock, space: Space) -> None:
+def write_compiled(path: Path, kind: LayerKind, index_name: str, block: QueryBlock, space: Space) -> None:
     """Build the index of a block and write both; not fsynced, because it can be made again from the control log."""
-    built = (nearest_index if kind == NEAREST else standing_index)(index_name).build(block, space)
-    write_index(path, kind, index_name, built, bare(block) if kind == RANGE else block, space)
+    built = (nearest_index if kind == LayerKind.NEAREST else standing_index)(index_name).build(block, space)
+    write_index(path, kind, index_name, built, bare(block) if kind == LayerKind.RANGE else block, space)
 
 
 def write_index(
-    path: Path, kind: str, index_name: str, index: StandingIndex | NearestIndex, block: QueryBlock, space: Space
+    path: Path, kind: LayerKind, index_name: str, index: StandingIndex | NearestIndex, block: QueryBlock, space: Space
 ) -> None:
     """Write a block and an index over it that exists already."""
     arrays = replace(block, ids=_blank(len(block)), queries=_blank(len(block))).to_arrays(BLOCK)
@@ -76,12 +84,12 @@ def _blank(n: int) -> pa.StringArray:
 def _open(file: ArrayFile) -> Compiled:
     space = Space.from_dict(file.meta["space"])
     arrays = {name: file.array(name) for name in file.names}
-    index = (nearest_index if file.meta["kind"] == NEAREST else standing_index)(file.meta["index"])
+    index = (nearest_index if file.meta["kind"] == LayerKind.NEAREST else standing_index)(file.meta["index"])
     own = {name.removeprefix(INDEX): array for name, array in arrays.items() if name.startswith(INDEX)}
     return Compiled(QueryBlock.from_arrays(arrays, prefix=BLOCK), index.from_arrays(own, space))
 
 
-def open_compiled(job: Job, kind: str, worker: int) -> list[Compiled]:
+def open_compiled(job: Job, kind: LayerKind, worker: int) -> list[Compiled]:
     """Base and delta of a worker for one kind of subscription."""
     layers = job.compiled.get(kind)
     return [FILES.get(job.store, name, "compiled", _open) for name in layers[worker]] if layers else []

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sightline.stages.exchange.read import INSTANT
 from sightline.stages.registered.book import SubscriptionBook
-from sightline.store.keyed_file import BATCH, KeyedFile
+from sightline.store.keyed_file import BATCH_COLUMN, KeyedFile
 from sightline.store.kinds import FileKind
 from sightline.store.requests import Drop, Subscribe
 from sightline.store.snapshot import Snapshot
@@ -22,9 +22,11 @@ from sightline.store.store import Store
 
 Fields = list[tuple[str, pa.DataType]]
 PLACE: Fields = [("ts", INSTANT), ("lon", pa.float64()), ("lat", pa.float64()), ("text", pa.string())]
-MATCHES = pa.schema([("batch", pa.int64()), ("subscription_id", pa.string()), ("object_id", pa.string()), *PLACE])
-NEAREST = pa.schema([("rank", pa.int32()), ("object_id", pa.string()), ("distance_m", pa.float64()), *PLACE])
-NEAREST_EVENTS = pa.schema(
+MATCHES_SCHEMA = pa.schema(
+    [("batch", pa.int64()), ("subscription_id", pa.string()), ("object_id", pa.string()), *PLACE]
+)
+NEAREST_SCHEMA = pa.schema([("rank", pa.int32()), ("object_id", pa.string()), ("distance_m", pa.float64()), *PLACE])
+NEAREST_EVENTS_SCHEMA = pa.schema(
     [
         ("batch", pa.int64()),
         ("event", pa.string()),
@@ -34,9 +36,11 @@ NEAREST_EVENTS = pa.schema(
         ("ts", INSTANT),
     ]
 )
-REPORTS = pa.schema([("window_end", INSTANT), ("rank", pa.int32()), ("term", pa.string()), ("count", pa.int64())])
-REJECTS = pa.schema([("batch", pa.int64()), ("reason", pa.string()), ("raw", pa.string())])
-EVENTS = pa.schema(
+REPORTS_SCHEMA = pa.schema(
+    [("window_end", INSTANT), ("rank", pa.int32()), ("term", pa.string()), ("count", pa.int64())]
+)
+REJECTS_SCHEMA = pa.schema([("batch", pa.int64()), ("reason", pa.string()), ("raw", pa.string())])
+EVENTS_SCHEMA = pa.schema(
     [
         ("position", pa.int64()),
         ("batch", pa.int64()),
@@ -59,33 +63,33 @@ class Results:
         rows = self._rows(FileKind.MATCHES, nums, since_batch)
         rows = rows.append_column("subscription_id", pa.array([id_] * rows.num_rows, pa.string()))
         order = ["batch", "ts", "object_id", "lon", "lat", "text"]
-        return _shaped(rows, MATCHES).sort_by([(name, "ascending") for name in order])
+        return _shaped(rows, MATCHES_SCHEMA).sort_by([(name, "ascending") for name in order])
 
     def nearest(self, num: int) -> pa.Table:
         """The k nearest of a subscription after the last commit, by rank: its newest rows."""
         rows = self._rows(FileKind.NEAREST, [num])
         if rows.num_rows:
-            rows = rows.filter(pc.equal(rows[BATCH], pc.max(rows[BATCH])))
-        return _shaped(_metres(rows), NEAREST).sort_by("rank")
+            rows = rows.filter(pc.equal(rows[BATCH_COLUMN], pc.max(rows[BATCH_COLUMN])))
+        return _shaped(_metres(rows), NEAREST_SCHEMA).sort_by("rank")
 
     def nearest_events(self, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """What entered and left, by batch; leaves before enters, each by rank."""
-        rows = _shaped(_metres(self._rows(FileKind.NEAREST_EVENTS, nums, since_batch)), NEAREST_EVENTS)
+        rows = _shaped(_metres(self._rows(FileKind.NEAREST_EVENTS, nums, since_batch)), NEAREST_EVENTS_SCHEMA)
         return rows.sort_by([("batch", "ascending"), ("event", "descending"), ("rank", "ascending")])
 
     def reports(self, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """Reports of a top-terms subscription, by window, then rank."""
-        rows = _shaped(self._rows(FileKind.REPORTS, nums, since_batch), REPORTS)
+        rows = _shaped(self._rows(FileKind.REPORTS, nums, since_batch), REPORTS_SCHEMA)
         return rows.sort_by([("window_end", "ascending"), ("rank", "ascending")])
 
     def rejects(self) -> pa.Table:
         """All rejected rows, by batch."""
-        rows = _shaped(self._rows(FileKind.REJECTS, [0]), REJECTS)
+        rows = _shaped(self._rows(FileKind.REJECTS, [0]), REJECTS_SCHEMA)
         return rows.sort_by([("batch", "ascending"), ("reason", "ascending")])
 
     def events(self) -> pa.Table:
         """Life of the subscriptions: registered, replaced, dropped by the control log, expired by commits."""
-        expired = _shaped(self._rows(FileKind.EVENTS, None), pa.schema([("key", pa.int64()), *EVENTS]))
+        expired = _shaped(self._rows(FileKind.EVENTS, None), pa.schema([("key", pa.int64()), *EVENTS_SCHEMA]))
         keys, positions, words = [np.empty(0, np.int64)], [np.empty(0, np.int64)], []
         for entry in self._store.control.read():
             request = entry.request
@@ -124,9 +128,9 @@ class Results:
             rows = (
                 pa.concat_tables(parts, promote_options="default")
                 if parts
-                else pa.table({BATCH: pa.array([], pa.int64())})
+                else pa.table({BATCH_COLUMN: pa.array([], pa.int64())})
             )
-            return rows if since_batch is None else rows.filter(pc.greater(rows[BATCH], since_batch))
+            return rows if since_batch is None else rows.filter(pc.greater(rows[BATCH_COLUMN], since_batch))
 
         return self._store.read(read)
 

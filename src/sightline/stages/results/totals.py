@@ -12,7 +12,7 @@ OnBatch = Callable[[BatchReport], None]
 
 
 @dataclass
-class Totals:
+class LoadTotals:
     """Sums over the batches of one load or run; ``then`` is called after each, ``on_batch`` with its report."""
 
     then: Callable[[], None]

@@ -37,7 +37,7 @@ from sightline.store.store import Store
 
 HALF_LIFE_US = 24 * 3600 * 1_000_000
 SAVE_S = 60.0
-LOG = logging.getLogger("sightline.statistics")
+log = logging.getLogger("sightline.statistics")
 
 
 class CurrentStatistics:
@@ -89,7 +89,7 @@ class CurrentStatistics:
                 old = tuple(entry.name for entry in snapshot.entries(FileKind.STATISTICS))
                 self._store.commits.append(MergeCommit(add=(said,), remove=old), snapshot.version)
             except (OSError, SightlineError) as error:
-                LOG.warning("the statistics could not be written: %s", error)
+                log.warning("the statistics could not be written: %s", error)
                 return
             self._file, self._saved_control, self._changed = name, self._control, False
 
@@ -119,7 +119,7 @@ class CurrentStatistics:
         try:
             self._made = Statistics.from_arrays(_arrays(self._store, self._file))
         except (OSError, SightlineError) as error:
-            LOG.warning("the statistics are lost, counting begins anew: %s", error)
+            log.warning("the statistics are lost, counting begins anew: %s", error)
             self._made = Statistics.empty(self._store.config.space)
 
     def _read_searches(self, control: int) -> None:
@@ -135,7 +135,7 @@ class CurrentStatistics:
             self._made = self._made.with_searches(_arrays(self._store, searches.file))
             self._changed = True
         except (OSError, SightlineError, ValueError) as error:
-            LOG.warning("%d searches are not counted: %s", searches.queries, error)
+            log.warning("%d searches are not counted: %s", searches.queries, error)
 
 
 def _arrays(store: Store, name: str) -> dict[str, npt.NDArray[Any]]:

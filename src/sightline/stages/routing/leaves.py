@@ -31,10 +31,10 @@ from sightline.store.store import Store
 
 __all__ = ["LISTED", "leaf_rows", "reasons", "routes_of", "visits"]
 
-SIDES = ["west", "south", "east", "north"]
-COLUMNS = ["leaf", "split", *SIDES, "keywords", "objects", "subscriptions", "load", "worker"]
+BOX_SIDES = ["west", "south", "east", "north"]
+LEAF_COLUMNS = ["leaf", "split", *BOX_SIDES, "keywords", "objects", "subscriptions", "load", "worker"]
 LISTED = 20  # leaves that an explanation names
-PAIRS = 1 << 23  # (query, leaf) looked at in one go: a wide query visits every leaf there is
+PAIRS_AT_ONCE = 1 << 23  # (query, leaf) looked at in one go: a wide query visits every leaf there is
 
 
 def leaf_rows(store: Store, book: SubscriptionBook) -> tuple[pa.Table, dict[str, Any]]:
@@ -60,13 +60,13 @@ def leaf_rows(store: Store, book: SubscriptionBook) -> tuple[pa.Table, dict[str,
         "subscriptions": len(live),
         "workers": _by_worker(leaves, stands),
     }
-    return leaves.select(COLUMNS), said
+    return leaves.select(LEAF_COLUMNS), said
 
 
 def visits(routing: Routing, block: QueryBlock, leaves: int) -> I64:
     """How many queries of a block visit each leaf."""
     counts = np.zeros(leaves, np.int64)
-    step = max(1, PAIRS // max(1, leaves))
+    step = max(1, PAIRS_AT_ONCE // max(1, leaves))
     for first in range(0, len(block), step):
         some = block if step >= len(block) else block.take(np.arange(first, min(first + step, len(block))))
         counts += np.bincount(routing.leaves_of(some).leaf, minlength=leaves)
@@ -86,7 +86,7 @@ def routes_of(query: Query, store: Store, book: SubscriptionBook) -> dict[str, A
     block = asked_block([query], store.config, first_num=len(book))
     visited = leaves.take(pa.array(owners_of(routing, block).leaf))
     why = reasons(block, visited, store.config.space)
-    listed = visited.select(["leaf", "worker", "split", *SIDES, "keywords"]).slice(0, LISTED).to_pylist()
+    listed = visited.select(["leaf", "worker", "split", *BOX_SIDES, "keywords"]).slice(0, LISTED).to_pylist()
     epoch = snapshot.epochs[-1]
     return {
         "routes": {
@@ -134,7 +134,7 @@ def _in_force(store: Store, snapshot: Snapshot, book: SubscriptionBook) -> tuple
 
 
 def _boxes(leaves: pa.Table) -> F64:
-    return np.column_stack([leaves[side].to_numpy() for side in SIDES]).astype(np.float64)
+    return np.column_stack([leaves[side].to_numpy() for side in BOX_SIDES]).astype(np.float64)
 
 
 def _by_worker(leaves: pa.Table, stands: I64) -> list[dict[str, int]]:

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from sightline.flat.arrays import I64
 from sightline.index.objects.strings import readable, taken
-from sightline.stages.search.search_view import NUMBERS, OBJECTS, Columns, OpenSegment
+from sightline.stages.search.search_view import NUMBER_COLUMNS, OBJECT_SCHEMA, Columns, OpenSegment
 
-BATCH_ROWS = 1 << 20  # rows gathered at a time: a column of strings holds 2 GB
-COMPARED = Columns.of(OBJECTS)
+GATHERED_ROWS = 1 << 20  # rows gathered at a time: a column of strings holds 2 GB
+TIE_COLUMNS = Columns.of(OBJECT_SCHEMA)
 TIES = [(name, "ascending") for name in ("group", "id", "lon", "lat", "text")]
 
 
@@ -70,21 +70,21 @@ class FoundRows:
         among[1:] |= tied
         among[:-1] |= tied
         group = np.concatenate(([0], np.cumsum(~tied)))[among]
-        rows = self.table(order[among], COMPARED).append_column("group", pa.array(group))
+        rows = self.table(order[among], TIE_COLUMNS).append_column("group", pa.array(group))
         order = order.copy()
         order[among] = order[among][pc.sort_indices(rows, sort_keys=TIES).to_numpy()]
         return order
 
     def table(self, at: I64, columns: Columns) -> pa.Table:
         """The rows at some places, in that order."""
-        blocks = [at[begin : begin + BATCH_ROWS] for begin in range(0, len(at), BATCH_ROWS)]
+        blocks = [at[begin : begin + GATHERED_ROWS] for begin in range(0, len(at), GATHERED_ROWS)]
         return pa.Table.from_batches([self._batch(block, columns) for block in blocks], schema=columns.every)
 
     def _batch(self, at: I64, columns: Columns) -> pa.RecordBatch:
         row, part = self.row[at], self.part[at]
         if len(self.segments) == 1 or (part == part[0]).all():
             opened = self.segments[int(part[0])]
-            numbers = {name: getattr(opened.segment, name)[row] for name in NUMBERS}
+            numbers = {name: getattr(opened.segment, name)[row] for name in NUMBER_COLUMNS}
             rest = opened.take(row, columns.other)
         else:
             by_part = np.argsort(part, kind="stable")
@@ -94,11 +94,11 @@ class FoundRows:
             place[by_part] = np.arange(len(row))
             numbers = {
                 name: np.concatenate([getattr(opened.segment, name)[some] for opened, some in asked])[place]
-                for name in NUMBERS
+                for name in NUMBER_COLUMNS
             }
             parts = zip(*(opened.take(some, columns.other) for opened, some in asked), strict=True)
             rest = taken([readable(pa.concat_arrays(part)) for part in parts], place)
         arrays = dict(zip(columns.other.names, rest, strict=True))
         for name, values in numbers.items():
-            arrays[name] = pa.Array.from_buffers(NUMBERS[name], len(at), [None, pa.py_buffer(values)])
+            arrays[name] = pa.Array.from_buffers(NUMBER_COLUMNS[name], len(at), [None, pa.py_buffer(values)])
         return pa.RecordBatch.from_arrays([arrays[name] for name in columns.every.names], schema=columns.every)

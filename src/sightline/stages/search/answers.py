@@ -22,10 +22,10 @@ from sightline.model.queries import NearestQuery, RangeQuery, TopTermsQuery
 from sightline.model.regions import Box, Circle
 from sightline.model.space import Space
 from sightline.stages.search.answer_rows import FoundRows
-from sightline.stages.search.asked import Asked
+from sightline.stages.search.asked import AskedQuery
 from sightline.stages.search.progress import Progress, SegmentRead
-from sightline.stages.search.search_terms import COUNTS, NamedTerms, SegmentTerms, top_terms
-from sightline.stages.search.search_view import FARTHER, OLDER, SEARCHED, TERMS, OpenSegment
+from sightline.stages.search.search_terms import COUNT_SCHEMA, NamedTerms, SegmentTerms, top_terms
+from sightline.stages.search.search_view import Fate, OpenSegment
 
 DISTANCE = pa.field("distance_m", pa.float64())
 MANY_ROWS = 4096  # rows of one segment worth testing against a region in its own thread
@@ -38,7 +38,7 @@ class Kind(Protocol):
         """Segments to visit, the most promising first."""
         ...
 
-    def settled(self, segment: int) -> int:
+    def settled(self, segment: int) -> Fate:
         """SEARCHED while a segment may change the answer, else why it cannot."""
         ...
 
@@ -54,7 +54,7 @@ class Kind(Protocol):
 class Answer:
     """One query on its way through the segments of a view."""
 
-    def __init__(self, asked: Asked, progress: Progress, config: StoreConfig) -> None:
+    def __init__(self, asked: AskedQuery, progress: Progress, config: StoreConfig) -> None:
         self.asked, self.progress = asked, progress
         self.kind = _kind(asked, progress, config)
 
@@ -62,7 +62,7 @@ class Answer:
         """Ask one segment unless it cannot add anything."""
         progress, began = self.progress, time.perf_counter()
         settled = self.kind.settled(segment)
-        if settled != SEARCHED:
+        if settled != Fate.SEARCHED:
             progress.fate[segment] = settled
             return
         opened = progress.view.open(segment)
@@ -70,7 +70,7 @@ class Answer:
         if self.asked.words is not None:
             conjuncts, absent = self.asked.words.conjuncts(opened.segment.dictionary)
             if not conjuncts:
-                progress.fate[segment], progress.absent[segment] = TERMS, absent
+                progress.fate[segment], progress.absent[segment] = Fate.TERMS, absent
                 return
         read = self.kind.visit(segment, opened, conjuncts)
         read.us = (time.perf_counter() - began) * 1e6
@@ -80,7 +80,7 @@ class Answer:
 class RangeRows:
     """Objects of a region, newest first; with a limit, segments older than the newest so many are left out."""
 
-    def __init__(self, query: RangeQuery, asked: Asked, progress: Progress, space: Space) -> None:
+    def __init__(self, query: RangeQuery, asked: AskedQuery, progress: Progress, space: Space) -> None:
         assert asked.boxes is not None
         self._query, self._boxes, self._view, self._space = query, asked.boxes, progress.view, space
         self._span = progress.span
@@ -89,15 +89,17 @@ class RangeRows:
         self._newest: I64 = np.empty(0, np.int64)  # the limit newest instants so far, the oldest of them first
 
     def order(self, progress: Progress) -> I64:
-        open_ = np.flatnonzero(progress.fate == SEARCHED)
+        open_ = np.flatnonzero(progress.fate == Fate.SEARCHED)
         if self._query.limit is None or len(open_) < 2:
             return open_
         return open_[np.argsort(self._view.high[open_])[::-1]]
 
-    def settled(self, segment: int) -> int:
+    def settled(self, segment: int) -> Fate:
         # An object as new as the last of them may still come before it by its id.
         newest = self._newest
-        return OLDER if len(newest) == self._query.limit and self._view.high[segment] < newest[0] else SEARCHED
+        return (
+            Fate.OLDER if len(newest) == self._query.limit and self._view.high[segment] < newest[0] else Fate.SEARCHED
+        )
 
     def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
         rows, looked = opened.ask(lambda reader: reader.range(conjuncts, self._boxes, *self._span))
@@ -147,21 +149,21 @@ class NearestRows:
 
     def order(self, progress: Progress) -> I64:
         """By the distance of their boxes in degrees: only a guess, and enough to begin well."""
-        open_ = np.flatnonzero(progress.fate == SEARCHED)
+        open_ = np.flatnonzero(progress.fate == Fate.SEARCHED)
         if len(open_) < 2:
             return open_
         (lon, lat), (west, south, east, north) = self._query.at, self._view.bbox[open_].T
         apart = np.maximum(0, np.maximum(west - lon, lon - east)) + np.maximum(0, np.maximum(south - lat, lat - north))
         return open_[np.lexsort((-self._view.rows[open_], apart))]
 
-    def settled(self, segment: int) -> int:
+    def settled(self, segment: int) -> Fate:
         nearest = self._nearest
         if len(nearest) == self._query.k:
             radius = int(nearest[-1])
             if self._radius is None or radius * 2 < self._radius:  # the circle's box takes 90 us
                 circle = Circle(*self._query.at, radius / 1000.0)
                 self._meets, self._radius = self._view.meets(pieces(circle, self._space)), radius
-        return SEARCHED if self._meets[segment] else FARTHER
+        return Fate.SEARCHED if self._meets[segment] else Fate.FARTHER
 
     def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
         query = self._query
@@ -184,20 +186,20 @@ class NearestRows:
         return found.table(order, progress.view.columns).append_column(DISTANCE, pa.array(distance[order] / 1000))
 
 
-class TopTerms:
+class TopTermsRows:
     """The k terms in most objects of a region."""
 
-    def __init__(self, query: TopTermsQuery, asked: Asked, progress: Progress, config: StoreConfig) -> None:
+    def __init__(self, query: TopTermsQuery, asked: AskedQuery, progress: Progress, config: StoreConfig) -> None:
         assert asked.boxes is not None
         self._query, self._boxes, self._config, self._span = query, asked.boxes, config, progress.span
-        self._alone = int(np.count_nonzero(progress.fate == SEARCHED)) == 1
+        self._alone = int(np.count_nonzero(progress.fate == Fate.SEARCHED)) == 1
         self._parts: dict[int, tuple[SegmentTerms, NamedTerms]] = {}
 
     def order(self, progress: Progress) -> I64:
-        return np.flatnonzero(progress.fate == SEARCHED)
+        return np.flatnonzero(progress.fate == Fate.SEARCHED)
 
-    def settled(self, segment: int) -> int:
-        return SEARCHED
+    def settled(self, segment: int) -> Fate:
+        return Fate.SEARCHED
 
     def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
         part = SegmentTerms(opened, self._boxes, self._span, self._query.region, self._config, self._alone)
@@ -215,13 +217,13 @@ class TopTerms:
             pa.array([term for term, _ in best], pa.string()),
             pa.array([count for _, count in best], pa.int64()),
         ]
-        return pa.Table.from_arrays(columns, schema=COUNTS)
+        return pa.Table.from_arrays(columns, schema=COUNT_SCHEMA)
 
 
-def _kind(asked: Asked, progress: Progress, config: StoreConfig) -> Kind:
+def _kind(asked: AskedQuery, progress: Progress, config: StoreConfig) -> Kind:
     query, space = asked.query, config.space
     if isinstance(query, RangeQuery):
         return RangeRows(query, asked, progress, space)
     if isinstance(query, NearestQuery):
         return NearestRows(query, progress, space)
-    return TopTerms(query, asked, progress, config)
+    return TopTermsRows(query, asked, progress, config)

@@ -20,7 +20,7 @@ from sightline.text.dictionary import TermDictionary
 REMEMBERED = 4096  # expressions and regions whose compiled form is kept; asking for one again costs about 1 us
 
 
-class Words:
+class QueryWords:
     """The words of an expression. Their numbers differ from segment to segment; a lookup of all takes 2 us."""
 
     def __init__(self, dnf: Dnf, seed: int, hash_bits: int) -> None:
@@ -54,30 +54,30 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuery:
     """A checked query, compiled for a store."""
 
     query: Query
     boxes: F64 | None  # closed, none over the antimeridian; None asks everywhere
-    words: Words | None  # None asks for no words and counts them
+    words: QueryWords | None  # None asks for no words and counts them
 
 
-def asked(query: Query, config: StoreConfig) -> Asked:
+def asked(query: Query, config: StoreConfig) -> AskedQuery:
     """Check and compile a query; ``BadQuery`` says what does not fit."""
     check_snapshot(query)
     if isinstance(query, NearestQuery):
         check_space(query, config.space)
-        return Asked(query, None, words_of(query.keywords.dnf(config.text), config.seed, config.hash_bits))
+        return AskedQuery(query, None, words_of(query.keywords.dnf(config.text), config.seed, config.hash_bits))
     boxes = boxes_of(query.region, config.space)
     if isinstance(query, TopTermsQuery):
-        return Asked(query, boxes, None)
-    return Asked(query, boxes, words_of(query.keywords.dnf(config.text), config.seed, config.hash_bits))
+        return AskedQuery(query, boxes, None)
+    return AskedQuery(query, boxes, words_of(query.keywords.dnf(config.text), config.seed, config.hash_bits))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def words_of(dnf: Dnf, seed: int, hash_bits: int) -> Words:
+def words_of(dnf: Dnf, seed: int, hash_bits: int) -> QueryWords:
     """Words of an expression under a store's hash."""
-    return Words(dnf, seed, hash_bits)
+    return QueryWords(dnf, seed, hash_bits)
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -11,10 +11,10 @@ import numpy as np
 
 from sightline.flat.arrays import U8
 from sightline.stages.search.progress import Progress, SegmentRead
-from sightline.stages.search.search_view import FARTHER, OLDER, PLACE, SEARCHED, TERMS, TIME
+from sightline.stages.search.search_view import Fate
 from sightline.store.files import FileEntry
 
-PRUNED = {TIME: "time", PLACE: "place", TERMS: "terms", OLDER: "time", FARTHER: "place"}
+PRUNED = {Fate.TIME: "time", Fate.PLACE: "place", Fate.TERMS: "terms", Fate.OLDER: "time", Fate.FARTHER: "place"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Explain:
 
     @property
     def searched(self) -> int:
-        return int(np.count_nonzero(self.fate == SEARCHED))
+        return int(np.count_nonzero(self.fate == Fate.SEARCHED))
 
     @property
     def candidates(self) -> int:
@@ -51,7 +51,7 @@ class Explain:
         said = []
         for i, (entry, fate) in enumerate(zip(self.entries, self.fate.tolist(), strict=True)):
             one: dict[str, Any] = {"name": entry.name, "rows": entry.rows}
-            if fate == SEARCHED:
+            if fate == Fate.SEARCHED:
                 read = self.read.get(i, SegmentRead())
                 one |= {"candidates": read.candidates, "found": read.found, "microseconds": round(read.us, 1)}
             else:
@@ -78,17 +78,17 @@ class Explain:
 
     def _why(self, segment: int, fate: int) -> str:
         entry = self.entries[segment]
-        if fate == TIME and self.span[0] > self.span[1]:
+        if fate == Fate.TIME and self.span[0] > self.span[1]:
             return "no time is asked for"
-        if fate == TIME and entry.high < self.span[0]:
+        if fate == Fate.TIME and entry.high < self.span[0]:
             return f"ends {_instant(entry.high)}, before {_instant(self.span[0])}"
-        if fate == TIME:
+        if fate == Fate.TIME:
             return f"begins {_instant(entry.low)}, after {_instant(self.span[1])}"
-        if fate == PLACE:
+        if fate == Fate.PLACE:
             return "lies within " + ", ".join(f"{edge:g}" for edge in entry.meta["bbox"])
-        if fate == TERMS:
+        if fate == Fate.TERMS:
             return "no object has " + ", ".join(repr(word) for word in dict.fromkeys(self.absent[segment]))
-        if fate == OLDER:
+        if fate == Fate.OLDER:
             return f"ends {_instant(entry.high)}, and newer ones fill the limit"
         return "lies beyond the k nearest of other segments"
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sightline.flat.cores import cores
 from sightline.model.queries import Query, time_bounds
 from sightline.stages.search.answers import Answer
-from sightline.stages.search.asked import Asked, asked
+from sightline.stages.search.asked import AskedQuery, asked
 from sightline.stages.search.explain import Explain
 from sightline.stages.search.progress import Progress
 from sightline.stages.search.search_view import SegmentsView
@@ -73,11 +73,11 @@ class Searcher:
             view = self._view = SegmentsView(snapshot, self._path)
         return view
 
-    def _begun(self, compiled: Asked, view: SegmentsView) -> Answer:
+    def _begun(self, compiled: AskedQuery, view: SegmentsView) -> Answer:
         span = (1, 0) if view.high_us is None else time_bounds(compiled.query, view.high_us)
         return Answer(compiled, Progress(view, span, view.pruned(span, compiled.boxes)), self._store.config)
 
-    def _answer(self, compiled: Asked, view: SegmentsView, began: float) -> tuple[pa.Table, Explain]:
+    def _answer(self, compiled: AskedQuery, view: SegmentsView, began: float) -> tuple[pa.Table, Explain]:
         answer = self._begun(compiled, view)
         order = answer.kind.order(answer.progress).tolist()
         planned = time.perf_counter()

@@ -26,6 +26,7 @@ from sightline.model.errors import SightlineError
 from sightline.model.queries import NearestQuery, Query, TopTermsQuery
 from sightline.partition.statistics.searches import SearchCounts
 from sightline.partition.statistics.tally import Queries
+from sightline.stages.search.answers import DISTANCE
 from sightline.stages.search.asked import asked
 from sightline.store.array_file import write_array_file
 from sightline.store.files import new_name
@@ -35,8 +36,7 @@ from sightline.store.store import CONTROL, Store
 
 EVERY_S = 60.0
 FOLD = 4096  # searches that wait to be counted together
-LOG = logging.getLogger("sightline.searches")
-DISTANCE = "distance_m"
+log = logging.getLogger("sightline.searches")
 
 Searched = tuple[Query, int]  # and how far a nearest one reached, in millimetres
 
@@ -76,7 +76,7 @@ class SearchLog:
                 write_array_file(path, self._counts.to_arrays(), durable=self._store.durable)
                 self._store.control.append(CountSearches(name, len(self._counts)))
             except (OSError, SightlineError) as error:
-                LOG.warning("the statistics of %d searches could not be written: %s", len(self._counts), error)
+                log.warning("the statistics of %d searches could not be written: %s", len(self._counts), error)
             else:
                 self._counts = SearchCounts(self._store.config.space)
 
@@ -131,14 +131,14 @@ def _reach(query: Query, answer: pa.Table) -> int:
     """Distance of the k-th result; with fewer than k, the search looked everywhere."""
     if not isinstance(query, NearestQuery):
         return 0
-    return round(1000 * answer[DISTANCE][-1].as_py()) if answer.num_rows == query.k else NO_BOUND
+    return round(1000 * answer[DISTANCE.name][-1].as_py()) if answer.num_rows == query.k else NO_BOUND
 
 
 def _reaches(queries: Sequence[Query], answers: pa.Table) -> list[int]:
     number = answers["query"].to_numpy()
     found, far = np.bincount(number, minlength=len(queries)), np.zeros(len(queries))
-    if DISTANCE in answers.column_names:
-        np.fmax.at(far, number, answers[DISTANCE].to_numpy())
+    if DISTANCE.name in answers.column_names:
+        np.fmax.at(far, number, answers[DISTANCE.name].to_numpy())
     reach = np.rint(1000 * far).astype(np.int64)
     enough = [not isinstance(query, NearestQuery) or n == query.k for query, n in zip(queries, found, strict=True)]
     reaches: list[int] = np.where(enough, reach, NO_BOUND).tolist()

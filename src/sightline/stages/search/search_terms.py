@@ -26,7 +26,7 @@ from sightline.model.space import Space
 __all__ = ["NamedTerms", "SegmentTerms", "TermsPart", "top_terms"]
 
 T = TypeVar("T")
-COUNTS = pa.schema([("term", pa.string()), ("count", pa.int64())])
+COUNT_SCHEMA = pa.schema([("term", pa.string()), ("count", pa.int64())])
 DEEPER = 4  # a second attempt names so many times as many terms
 
 
@@ -53,7 +53,7 @@ class TermsPart(Protocol):
         ...
 
 
-class OpenSegment(Protocol):
+class LendingSegment(Protocol):
     """A segment that lends its readers (:class:`~sightline.stages.search.search_view.OpenSegment`)."""
 
     segment: Segment
@@ -73,7 +73,7 @@ def top_terms(parts: Sequence[TermsPart], named: Sequence[NamedTerms], k: int) -
         if settled is not None:
             return settled
         named = [part.top(DEEPER * k) for part in parts]
-    table = pa.concat_tables([COUNTS.empty_table(), *(part.every() for part in parts)])
+    table = pa.concat_tables([COUNT_SCHEMA.empty_table(), *(part.every() for part in parts)])
     total = table.group_by("term").aggregate([("count", "sum")]).rename_columns(["term", "count"])
     best = total.take(pc.sort_indices(total, sort_keys=[("count", "descending"), ("term", "ascending")])[:k])
     return list(zip(best["term"].to_pylist(), best["count"].to_pylist(), strict=True))
@@ -114,7 +114,7 @@ class SegmentTerms:
     says that no other segment is asked; ``looked`` counts candidates.
     """
 
-    opened: OpenSegment
+    opened: LendingSegment
     boxes: F64
     span: tuple[int, int]
     region: Region
@@ -148,7 +148,7 @@ class SegmentTerms:
         counts = self._ask(lambda reader: reader.term_counts(*self._where()))
         ids = np.flatnonzero(counts)
         terms = self.opened.segment.dictionary.strings().take(pa.array(ids)).cast(pa.string())
-        return pa.table([terms, pa.array(counts[ids])], schema=COUNTS)
+        return pa.table([terms, pa.array(counts[ids])], schema=COUNT_SCHEMA)
 
     def _where(self) -> tuple[F64, int, int, Region, Space]:
         return self.boxes, *self.span, self.region, self.config.space

@@ -8,6 +8,7 @@ a segment of 200,000 posts has 77,000 terms, for which even a filter with errors
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -25,14 +26,24 @@ from sightline.store.array_file import ArrayFile
 from sightline.store.kinds import FileKind
 from sightline.store.snapshot import Snapshot
 
-OBJECTS = pa.schema(
+OBJECT_SCHEMA = pa.schema(
     [("id", pa.string()), ("lon", pa.float64()), ("lat", pa.float64()), ("ts", INSTANT), ("text", pa.string())]
 )
-NUMBERS = {"lon": pa.float64(), "lat": pa.float64(), "ts": INSTANT}  # flat arrays of every segment
-SEARCHED, TIME, PLACE, TERMS, OLDER, FARTHER = range(6)  # what became of a segment
-FEW = 8  # segments that plain comparisons prune faster than those of arrays
+NUMBER_COLUMNS = {"lon": pa.float64(), "lat": pa.float64(), "ts": INSTANT}  # flat arrays of every segment
+FEW_SEGMENTS = 8  # segments that plain comparisons prune faster than those of arrays
 
 T = TypeVar("T")
+
+
+class Fate(IntEnum):
+    """What became of a segment: searched, or why not."""
+
+    SEARCHED = 0
+    TIME = 1
+    PLACE = 2
+    TERMS = 3
+    OLDER = 4  # than the objects that fill a limit
+    FARTHER = 5  # than the k nearest of other segments
 
 
 class Columns(NamedTuple):
@@ -44,7 +55,7 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, schema: pa.Schema) -> Columns:
         """From all columns."""
-        return cls(schema, pa.schema([field for field in schema if field.name not in NUMBERS]))
+        return cls(schema, pa.schema([field for field in schema if field.name not in NUMBER_COLUMNS]))
 
 
 class OpenSegment:
@@ -73,7 +84,7 @@ class OpenSegment:
     def _content(self) -> dict[str, StringColumn | pa.Array | pa.ChunkedArray]:
         """The columns other than numbers, mapped; one array each unless a column has more than 2 GB."""
         table = self.segment.table
-        return {name: readable(table[name]) for name in table.column_names if name not in NUMBERS}
+        return {name: readable(table[name]) for name in table.column_names if name not in NUMBER_COLUMNS}
 
     def take(self, rows: I64, columns: pa.Schema) -> list[pa.Array]:
         """Some rows of columns other than numbers; those that came later than the segment are null."""
@@ -101,9 +112,9 @@ class SegmentsView:
         self.high: I64 = np.fromiter((entry.high for entry in self.entries), np.int64, count)
         self.bbox: F64 = np.array([entry.meta["bbox"] for entry in self.entries], np.float64).reshape(-1, 4)
         self._edges = self.bbox * (1, 1, -1, -1)  # of which all must be at most those of a box, see `meets`
-        self._few = self.bbox[:FEW].tolist()
+        self._few = self.bbox[:FEW_SEGMENTS].tolist()
         self._times = (int(self.low.min()), int(self.high.max())) if count else (0, 0)
-        self.columns = Columns.of(pa.unify_schemas([OBJECTS, payload.decode(snapshot.schema)]))
+        self.columns = Columns.of(pa.unify_schemas([OBJECT_SCHEMA, payload.decode(snapshot.schema)]))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -113,18 +124,18 @@ class SegmentsView:
         return FILES.get(self._store, self.entries[segment].name, "search", OpenSegment)
 
     def pruned(self, span: tuple[int, int], boxes: F64 | None) -> U8:
-        """Per segment: TIME or PLACE if it cannot hold an answer, else SEARCHED."""
+        """Per segment: Fate.TIME or Fate.PLACE if it cannot hold an answer, else Fate.SEARCHED."""
         if boxes is None:
             fate: U8 = np.zeros(len(self), np.uint8)
         else:
-            fate = (~self.meets(boxes)).view(np.uint8) * np.uint8(PLACE)
+            fate = (~self.meets(boxes)).view(np.uint8) * np.uint8(Fate.PLACE)
         if not (span[0] <= self._times[0] and self._times[1] <= span[1]):
-            fate[(self.high < span[0]) | (self.low > span[1])] = TIME
+            fate[(self.high < span[0]) | (self.low > span[1])] = Fate.TIME
         return fate
 
     def meets(self, boxes: F64) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which segments have a bounding box that meets any of some boxes; all are closed."""
-        if len(self) <= FEW:
+        if len(self) <= FEW_SEGMENTS:
             said = [
                 any(
                     w <= east and e >= west and s <= north and n >= south for west, south, east, north in boxes.tolist()
