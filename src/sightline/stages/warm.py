@@ -40,7 +40,7 @@ def warm(names: Sequence[str] = ()) -> bool:
     if done.exists():
         return False
     done.parent.mkdir(parents=True, exist_ok=True)
-    with alone(done.parent / LOCK):
+    with alone(done.parent / WARMING_LOCK):
         if done.exists():
             return False
         _use_every_kernel(*names)

@@ -69,7 +69,7 @@ class SubscriptionBook:
                 if entry.position in own:
                     self._flush(inline)
                     block = own[entry.position]
-                    self._parts.append(_Part(entry.first_num, replace(block, num=block.num + entry.first_num)))
+                    self._parts.append(_BookPart(entry.first_num, replace(block, num=block.num + entry.first_num)))
                 elif isinstance(request, Subscribe) and not request.file:
                     inline.append((entry.first_num, request))
                 elif isinstance(request, Subscribe):
