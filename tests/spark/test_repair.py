@@ -59,9 +59,8 @@ class Stream:
         write_text(self.folder / "offsets" / str(batch), offsets(batch, batch))
 
     def commit(self, batch: int, *, by_spark: bool = True) -> None:
-        said = self.checkpoint.reading(batch, self.position).to_entry()
-        body = {"run": RUN, "batch": batch, "version": batch + 1, "reading": said}
-        self.position = advanced(self.position, body)
+        reading = self.checkpoint.reading(batch, self.position)
+        self.position = advanced(self.position, RUN, batch, batch + 1, reading)
         if by_spark:
             write_text(self.folder / "commits" / str(batch), 'v1\n{"nextBatchWatermarkMs":0}')
 
