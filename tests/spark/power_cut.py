@@ -13,7 +13,10 @@ def hurt(folder: Path, damage: Iterable[tuple[int, str, int]]) -> None:
     for place, how, at in damage:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         path = files[place % len(files)]
-        data = path.read_bytes()
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:  # a JVM outlives the process that was killed by a moment, and tidies up
+            continue
         if how == "remove":
             path.unlink()
         elif how == "empty":

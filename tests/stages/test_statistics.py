@@ -224,7 +224,7 @@ def test_statistics_are_saved_once_a_minute_and_reread(deployment):
     assert (kept.weights[0, 0], kept.objects[0]) == (1, 35)
     deployment.feed(rows(5))
     deployment.reopen()  # as after a crash: the last batch is forgotten, the search is not counted again
-    again = deployment.batches.statistics.at(deployment.store.control.tail())
+    again = deployment.batches.statistics.at(deployment.batches.book.refresh())
     assert same(again, kept)
     deployment.feed(rows(5))
     deployment.batches.statistics.save()
@@ -258,7 +258,7 @@ def test_lost_statistics_begin_anew(deployment, caplog):
     deployment.store.data_path(logged(deployment.store)[0].request.file).write_bytes(b"damaged")
     deployment.reopen()
     deployment.feed(rows(3))
-    assert deployment.batches.statistics.at(deployment.store.control.tail()).objects[0] == 3
+    assert deployment.batches.statistics.at(deployment.batches.book.refresh()).objects[0] == 3
     assert "begins anew" in caplog.text
     assert "1 searches are not counted" in caplog.text
 
@@ -280,7 +280,7 @@ def test_files_of_counted_searches_are_swept(deployment):
         maintenance._sweep()
     assert [deployment.store.data_path(name).exists() for name in names] == [False, True]
     deployment.reopen()
-    assert deployment.batches.statistics.at(deployment.store.control.tail()).weights[0, 0] == 2
+    assert deployment.batches.statistics.at(deployment.batches.book.refresh()).weights[0, 0] == 2
 
 
 # Used.

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.store.memory_log import MemoryLogStore
 
 from sightline.model.errors import CorruptFile
 from sightline.store import (
@@ -16,7 +17,6 @@ from sightline.store import (
     FileEntry,
     KeyedFile,
     KeyedTable,
-    MemoryLogStore,
     Store,
     key_filter,
     merge_keyed,

@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline.store import cut, slice_of, stack_of
-from sightline.store.slices import slice_bounds
 
 DAY = 86_400_000_000
 
 
 def test_slices_are_half_open_and_floor() -> None:
     assert slice_of(np.array([-1, 0, 9, 10, -10, -11]), 10).tolist() == [-1, 0, 0, 1, -1, -2]
-    assert slice_bounds(-1, 10) == (-10, 0)
 
 
 def test_a_sparse_batch_over_decades_makes_few_groups() -> None:

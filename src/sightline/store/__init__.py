@@ -20,7 +20,7 @@ from sightline.store.control_log import ControlEntry, ControlLog
 from sightline.store.files import FileEntry, key_filter, new_name
 from sightline.store.keyed_file import KeyedFile, KeyedTable, merge_keyed, write_keyed
 from sightline.store.lock import PipelineLock
-from sightline.store.log_store import LocalLogStore, LogStore, MemoryLogStore, log_store_for
+from sightline.store.log_store import LocalLogStore, LogStore
 from sightline.store.merge_policy import pick_merge
 from sightline.store.plans import BatchPlan, PlanStore
 from sightline.store.slices import cut, slice_of, stack_of
@@ -39,14 +39,12 @@ __all__ = [
     "KeyedTable",
     "LocalLogStore",
     "LogStore",
-    "MemoryLogStore",
     "PipelineLock",
     "PlanStore",
     "Snapshot",
     "Store",
     "cut",
     "key_filter",
-    "log_store_for",
     "merge_keyed",
     "new_name",
     "pick_merge",

@@ -34,11 +34,6 @@ class ControlEntry:
     first_num: int
     next_num: int
 
-    @property
-    def count(self) -> int:
-        """Subscriptions it numbers."""
-        return self.next_num - self.first_num
-
     def to_json(self) -> dict[str, Any]:
         """As it is written."""
         return {
@@ -93,18 +88,6 @@ class ControlLog:
         with self._lock:
             self._read_ahead()
             return self._entries[after + 1 :]
-
-    def tail(self) -> int:
-        """Position of the last entry as of now, -1 when there is none."""
-        with self._lock:
-            self._read_ahead()
-            return len(self._entries) - 1
-
-    def next_num(self) -> int:
-        """The number the next subscription would get."""
-        with self._lock:
-            self._read_ahead()
-            return self._entries[-1].next_num if self._entries else 0
 
     def _read_ahead(self) -> None:
         """Read everything appended since, chunk files first."""

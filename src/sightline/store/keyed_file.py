@@ -54,11 +54,9 @@ class KeyedStats:
     high: int
     keys: str | None
 
-    def entry(
-        self, kind: str, name: str, stack: str = "", *, version: int = 0, meta: dict[str, Any] | None = None
-    ) -> FileEntry:
+    def entry(self, kind: str, name: str, stack: str = "", *, version: int = 0) -> FileEntry:
         """The log entry of the file. Give a merged file the newest version of its parts."""
-        return FileEntry(kind, name, self.rows, self.bytes, stack, self.low, self.high, version, self.keys, meta or {})
+        return FileEntry(kind, name, self.rows, self.bytes, stack, self.low, self.high, version, self.keys)
 
 
 def write_keyed(

@@ -68,31 +68,6 @@ class LocalLogStore:
         return sorted(name for name in found if not name.startswith(TEMPORARY) and (after is None or name > after))
 
 
-class MemoryLogStore:
-    """The contract in a dictionary, for one process: the reference, and the double for tests."""
-
-    def __init__(self) -> None:
-        self.blobs: dict[str, bytes] = {}
-
-    def put_if_absent(self, name: str, data: bytes) -> bool:
-        return self.blobs.setdefault(name, data) is data
-
-    def replace(self, name: str, data: bytes) -> None:
-        self.blobs[name] = data
-
-    def delete(self, name: str) -> None:
-        self.blobs.pop(name, None)
-
-    def read(self, name: str) -> bytes:
-        try:
-            return self.blobs[name]
-        except KeyError:
-            raise FileNotFoundError(name) from None
-
-    def names(self, after: str | None = None) -> list[str]:
-        return sorted(name for name in self.blobs if after is None or name > after)
-
-
 def local_path(url: str | Path) -> Path:
     """The local path a store is named by; ``BadConfig`` for schemes without a put-if-absent of ours.
 
@@ -111,8 +86,3 @@ def local_path(url: str | Path) -> Path:
             hint="use a folder that all workers mount",
         )
     return Path(url).absolute()
-
-
-def log_store_for(url: str | Path, *, durable: bool = True) -> LogStore:
-    """The log store for a path or URL; other schemes than local files are refused with ``BadConfig``."""
-    return LocalLogStore(local_path(url), durable=durable)

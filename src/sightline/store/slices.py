@@ -27,11 +27,6 @@ def slice_of(ts_us: Int64s, slice_us: int) -> Int64s:
     return np.floor_divide(ts_us, np.int64(slice_us))
 
 
-def slice_bounds(number: int, slice_us: int) -> tuple[int, int]:
-    """Instants ``[from, to)`` of a slice."""
-    return number * slice_us, (number + 1) * slice_us
-
-
 def cut(ts_us: Int64s, slice_us: int, min_rows: int) -> list[SliceRows]:
     """Cut rows into groups of neighbouring slices, in time order; every row is in exactly one group.
 
