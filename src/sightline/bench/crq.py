@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sightline.bench.duckdb_join import Choice, DuckdbJoin
+from sightline.bench.duckdb_join import DuckdbJoin, JoinChoice
 from sightline.bench.flat_queries import flat_objects, flat_queries, same_pairs
 from sightline.bench.loads import Load, Posts, loads_of, two_sets
 from sightline.bench.reverse_indexes import RectangleTree, TantivyReverse, pairs_of
@@ -32,7 +32,7 @@ BASELINE_QUERIES = 200_000  # for tantivy and the tree of rectangles, which are 
 DUCKDB_QUERIES = 1_000_000
 DELTA_QUERIES = 50_000
 TANTIVY_POSTS, TREE_POSTS, CHECKED_POSTS = 300, 100, 2_000
-COMPARED = (DEFAULT_STANDING, "gi2", "fast")
+COMPARED_INDEXES = (DEFAULT_STANDING, "gi2", "fast")
 
 
 def run(
@@ -110,7 +110,7 @@ def _built(block: QueryBlock, *names: str) -> dict[str, StandingIndex]:
 
 def compare_indexes(block: QueryBlock, objects: ObjectColumns, rounds: int) -> dict[str, Any]:
     """The registered indexes against each other, with all queries."""
-    names = [name for name in dict.fromkeys(COMPARED) if name in STANDING_INDEXES]
+    names = [name for name in dict.fromkeys(COMPARED_INDEXES) if name in STANDING_INDEXES]
     warm, few = block.take(np.arange(min(100, len(block)))), taken(objects, np.arange(min(100, len(objects))))
     indexes: dict[str, StandingIndex] = {}
     build: dict[str, float] = {}
@@ -146,7 +146,7 @@ def compare_indexes(block: QueryBlock, objects: ObjectColumns, rounds: int) -> d
 
 def _baselines(
     load: Load, block: QueryBlock, objects: ObjectColumns, bounds: Bounds, rounds: int
-) -> tuple[dict[str, Any], tuple[Choice, Choice]]:
+) -> tuple[dict[str, Any], tuple[JoinChoice, JoinChoice]]:
     """DuckDB, tantivy and the tree of rectangles, and what they are compared with, with the same queries."""
     PROGRESS.info("%s: baselines with %s queries", load.name, f"{len(block):,}")
     figures, choices = _duckdb(block, objects, bounds, rounds)
@@ -180,8 +180,8 @@ def _duckdb(
     objects: ObjectColumns,
     bounds: Bounds,
     rounds: int,
-    choices: tuple[Choice, Choice] | None = None,
-) -> tuple[dict[str, Any], tuple[Choice, Choice]]:
+    choices: tuple[JoinChoice, JoinChoice] | None = None,
+) -> tuple[dict[str, Any], tuple[JoinChoice, JoinChoice]]:
     """The join in DuckDB against the default index and gi2, on the same block; without choices all are tried."""
     indexes = _built(block, *dict.fromkeys((DEFAULT_STANDING, "gi2")))
     expected = indexes[DEFAULT_STANDING].match(objects)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sightline.model.dnf import EVERYTHING, Dnf, Node, all_nodes, any_nodes, dnf_of, term_node
+from sightline.model.dnf import EVERYTHING, Dnf, ExpressionNode, all_nodes, any_nodes, dnf_of, term_node
 from sightline.model.errors import BadExpression
 from sightline.model.expression_syntax import parse_tree
 from sightline.model.terms import keyword_terms
@@ -116,7 +116,7 @@ def _keywords(items: Iterable[str], mode: str) -> tuple[str, ...]:
 def _compile(mode: str, items: tuple[str, ...], config: TextConfig) -> Dnf:
     """The DNF of a source; cached, because standing queries repeat their keywords."""
 
-    def keyword(source: str, position: int | None) -> Node:
+    def keyword(source: str, position: int | None) -> ExpressionNode:
         terms = keyword_terms(source, config)
         if not terms:
             plain = config.is_plain or not keyword_terms(source)

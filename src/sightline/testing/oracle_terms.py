@@ -91,7 +91,7 @@ def matches(keywords: Keywords, present: Collection[str]) -> bool:
     if keywords is None:
         return True
     if isinstance(keywords, str):
-        return _Parser(keywords, present).value()
+        return _Evaluator(keywords, present).value()
     if isinstance(keywords, dict):
         if "any_of" in keywords:
             return any(_has(item, present) for item in keywords["any_of"])
@@ -107,7 +107,7 @@ def _has(keyword: str, present: Collection[str]) -> bool:
     return all(term in present for term in wanted)
 
 
-class _Parser:
+class _Evaluator:
     """Recursive descent that evaluates while it reads.
 
     ``or := and {OR and}``, ``and := not {[AND] not}``, ``not := NOT not | ( or ) | keyword``.
