@@ -39,11 +39,6 @@ class Expression:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_plain", _compile(self.mode, self.items, _PLAIN))
 
-    @property
-    def is_everything(self) -> bool:
-        """Whether every object matches."""
-        return self._plain == EVERYTHING
-
     def dnf(self, config: TextConfig = _PLAIN) -> Dnf:
         """Conjuncts of terms under a store's text options; a keyword of stop words only is an error there."""
         return self._plain if config == _PLAIN else _compile(self.mode, self.items, config)

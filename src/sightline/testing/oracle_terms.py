@@ -71,17 +71,6 @@ def terms(text: str) -> set[str]:
     return found
 
 
-def word_occurrences(text: str) -> dict[str, int]:
-    """How often each word occurs; tag terms are listed with 0."""
-    counts: dict[str, int] = {}
-    for run, before in _runs(unicodedata.normalize("NFKC", text).lower()):
-        for word in _words(run):
-            counts[word] = counts.get(word, 0) + 1
-        if before in ("#", "@"):
-            counts.setdefault(before + run, 0)
-    return counts
-
-
 def matches(keywords: Keywords, present: Collection[str]) -> bool:
     """Whether an object with the terms ``present`` satisfies keywords in their JSON form.
 
