@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sightline.bench import crq
-from sightline.bench.duckdb_join import FORMULATIONS, Choice, DuckdbJoin
+from sightline.bench.duckdb_join import FORMULATIONS, DuckdbJoin, JoinChoice
 from sightline.bench.flat_queries import FlatObjects, FlatQueries, flat_objects, flat_queries
 from sightline.bench.registry import run_bench
 from sightline.bench.reverse_indexes import RectangleTree, TantivyReverse, pairs_of
@@ -73,10 +73,10 @@ def test_the_join_with_all_queries_takes_what_was_fastest_with_some(monkeypatch:
     tuned: list[int] = []
     tune = DuckdbJoin.tune
     monkeypatch.setattr(DuckdbJoin, "tune", lambda self: (tuned.append(1), tune(self))[1])
-    used: set[Choice] = set()
+    used: set[JoinChoice] = set()
     pairs = DuckdbJoin.pairs
 
-    def noted(self: DuckdbJoin, choice: Choice | None = None) -> Any:
+    def noted(self: DuckdbJoin, choice: JoinChoice | None = None) -> Any:
         if self._db.execute("SELECT count(*) FROM raw_queries").fetchone()[0] > 100:
             used.add(choice or self.choice)
         return pairs(self, choice)
@@ -106,7 +106,7 @@ def test_a_baseline_that_finds_nothing_is_noticed(monkeypatch: pytest.MonkeyPatc
 def test_a_join_that_invents_a_pair_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     true_pairs = DuckdbJoin.pairs
 
-    def invented(self: DuckdbJoin, choice: Choice | None = None) -> Any:
+    def invented(self: DuckdbJoin, choice: JoinChoice | None = None) -> Any:
         rows, queries = true_pairs(self, choice)
         return np.append(rows, np.int32(0)), np.append(queries, np.int32(399))
 
@@ -137,7 +137,7 @@ def test_all_baselines_equal_a_double_loop(area: Any) -> None:
     with DuckdbJoin(queries, flat, GEOGRAPHIC_BOUNDS) as join:
         assert set(join.tune((4, 64))) == set(FORMULATIONS)
         for name in FORMULATIONS:
-            rows, numbers = join.pairs(Choice(name, 64))
+            rows, numbers = join.pairs(JoinChoice(name, 64))
             pairs = list(zip(rows.tolist(), numbers.tolist(), strict=True))
             assert len(pairs) == len(set(pairs)), name
             assert set(pairs) == expected, name

@@ -8,7 +8,7 @@ from sightline.bench import ctq
 
 
 def test_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctq, "BATCH_ROWS", 1_000)
+    monkeypatch.setattr(ctq, "MICRO_BATCH_ROWS", 1_000)
     result = ctq.run(subscriptions=20, objects=2_500)
     metrics = result["metrics"]
     for name in ("objects_per_s", "ratio_ungrouped", "tables", "windows_per_s", "windows"):
@@ -24,7 +24,7 @@ def test_a_lost_count_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(groups)
         return whole(counts, groups, live if len(calls) > 1 else ~live)
 
-    monkeypatch.setattr(ctq, "BATCH_ROWS", 1_000)
+    monkeypatch.setattr(ctq, "MICRO_BATCH_ROWS", 1_000)
     monkeypatch.setattr(ctq, "fresh_tables", short)
     with pytest.raises(AssertionError, match="differ"):
         ctq.run(subscriptions=20, objects=2_000)

@@ -14,7 +14,7 @@ from sightline.model.errors import BadConfig
 
 def test_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves, "SEGMENTS", (1, 4))
-    monkeypatch.setattr(curves, "SEGMENT_ROWS", 1_500)
+    monkeypatch.setattr(curves, "CURVE_SEGMENT_ROWS", 1_500)
     sizes = {"query_sizes": "100,300", "object_sizes": "1000,4000", "objects": 200, "queries": 5, "rounds": 1}
     result = run_bench("curves", {**sizes, "out": tmp_path / "out"})
     found = result["curves"]
@@ -22,7 +22,7 @@ def test_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(point["objects"], point["segments"]) for point in found["srq"]] == [(1000, 1), (4000, 3)]
     assert [(point["segments"], point["merged_segments"]) for point in found["segments"]] == [(1, 1), (4, 1)]
     assert {"crq_Z_cost_growth_over_queries", "srq_bytes_spread", "merged_latency_spread"} <= set(result["metrics"])
-    stored = json.loads((tmp_path / "out" / curves.FILE).read_text(encoding="utf-8"))
+    stored = json.loads((tmp_path / "out" / curves.CURVES_FILE).read_text(encoding="utf-8"))
     assert stored["curves"] == found
     pictures = [Path(path) for path in result["pictures"]]
     assert len(pictures) == 5

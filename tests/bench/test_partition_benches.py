@@ -20,7 +20,7 @@ from sightline.bench.partition_plot import PANELS
 from sightline.bench.registry import run_bench
 from sightline.bench.six_types import SixTypes, Stream, stream_of
 from sightline.bench.workload import bounds_of, posts, table_of
-from sightline.bench.yardstick import Workload, Yardstick, kth_distances, search_regions
+from sightline.bench.yardstick import WorkerChecks, Yardstick, kth_distances, search_regions
 from sightline.cli.app import app
 from sightline.geo.bounds import pieces
 from sightline.index.protocol import NO_BOUND
@@ -32,6 +32,7 @@ from sightline.model.space import GEOGRAPHIC_BOUNDS, Space
 from sightline.partition import PARTITIONERS, routing_class
 from sightline.partition.broadcast import BroadcastRouting
 from sightline.partition.protocol import QueryRoutes
+from sightline.partition.statistics.distribution import TYPES
 
 SPACE = Space()
 SMALL: dict[str, Any] = {"objects": 300, "queries": 60, "workers": 3, "rounds": 1, "area": "0.01", "quick": True}
@@ -195,7 +196,7 @@ def by_hand(world: SixTypes, routing: Any) -> tuple[dict[str, list[int]], int]:
     there: dict[int, set[str]] = {}
     for o, _ in owned:
         there.setdefault(int(routes.leaf[o]), set()).update(words[o])
-    checks = {name: [0] * workers for name in six_types.TYPES}
+    checks = {name: [0] * workers for name in TYPES}
     names = {KIND_RANGE: ("srq", "crq"), KIND_NEAREST: ("skq", "ckq"), KIND_TOP_TERMS: ("stq", "ctq")}
     for q in range(len(asked)):
         region = boxes(asked, q)
@@ -219,7 +220,7 @@ def test_the_workload_is_every_pair_counted(name: str, monkeypatch: pytest.Monke
     objects = routing.router().route_objects(world.objects)
     got = Yardstick(world, SPACE).measure(routing, objects, routing.route_queries(world.history.standing))
     checks, sent = by_hand(world, routing)
-    assert dict(zip(six_types.TYPES, got.checks.T.tolist(), strict=True)) == checks
+    assert dict(zip(TYPES, got.checks.T.tolist(), strict=True)) == checks
     assert (got.queries, got.sent) == (24, sent)
     assert got.total == pytest.approx(sum(map(sum, checks.values())) / 24)
 
@@ -227,13 +228,13 @@ def test_the_workload_is_every_pair_counted(name: str, monkeypatch: pytest.Monke
 def test_the_summary_of_a_workload() -> None:
     checks = np.zeros((2, 6))
     checks[0], checks[1, 0] = [1, 2, 3, 4, 5, 15], 10
-    load = Workload(checks, 4, 0)
+    load = WorkerChecks(checks, 4, 0)
     assert load.total == 10
     assert (load.max_over_mean, load.max_over_min) == (1.5, 3)
     assert load.by_type == {"srq": 2.75, "skq": 0.5, "stq": 0.75, "crq": 1, "ckq": 1.25, "ctq": 3.75}
-    idle = Workload(np.array([[1.0] * 6, [0.0] * 6]), 1, 0)
+    idle = WorkerChecks(np.array([[1.0] * 6, [0.0] * 6]), 1, 0)
     assert (idle.max_over_mean, idle.max_over_min) == (2, None)
-    assert Workload(np.zeros((2, 6)), 1, 0).max_over_mean is None
+    assert WorkerChecks(np.zeros((2, 6)), 1, 0).max_over_mean is None
 
 
 # The work stage
@@ -271,7 +272,7 @@ def test_partition_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [(row["data"], row["partitioner"]) for row in result["table"]][:3] == [
         ("cities", "grid"), ("cities", "broadcast"), ("uniform", "grid"),
     ]  # fmt: skip
-    stored = json.loads((tmp_path / "out" / partition.FILE).read_text(encoding="utf-8"))
+    stored = json.loads((tmp_path / "out" / partition.PARTITION_FILE).read_text(encoding="utf-8"))
     assert stored["metrics"] == result["metrics"]
     (picture,) = map(Path, result["pictures"])
     assert picture.read_bytes().startswith(b"\x89PNG")

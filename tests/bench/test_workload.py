@@ -46,7 +46,7 @@ def test_a_seed_is_a_workload_and_chunks_do_not_show(monkeypatch: pytest.MonkeyP
     assert np.array_equal(first.lon, again.lon)
     assert np.array_equal(first.terms.ids, again.terms.ids)
     assert not np.array_equal(first.lon, other.lon)
-    monkeypatch.setattr(workload, "CHUNK", 1_000)
+    monkeypatch.setattr(workload, "CHUNK_POSTS", 1_000)
     chunked = workload.posts(3_000, 5)
     assert len(chunked.terms) == 3_000
     assert len(chunked.terms.dictionary.strings().unique()) == len(chunked.terms.dictionary)

@@ -12,7 +12,7 @@ from rich.console import Console
 from sightline.cli import demo_scenes
 from sightline.cli.demo_summary import print_summary, summarise
 from sightline.cli.demo_view import DemoState, draw, line
-from sightline.cli.totals import Totals
+from sightline.cli.totals import CommittedTotals
 from sightline.model.queries import check_snapshot, check_subscription
 from sightline.stages.results.report import BatchReport
 
@@ -46,7 +46,7 @@ def test_before_the_first_batch() -> None:
 
 def test_with_results() -> None:
     seen = state()
-    seen.elapsed, seen.totals = 12.0, Totals(batches=4, objects=81_234, matches=17, rejects=3)
+    seen.elapsed, seen.totals = 12.0, CommittedTotals(batches=4, objects=81_234, matches=17, rejects=3)
     seen.progress.add(BatchReport("run", 0, 2, {"job": 0.4}, {"objects": 20_000}))
     seen.matches.append({"ts": NOON, "text": "flood, send a [bold]boat"})
     seen.nearest = [{"rank": 1, "distance_m": 1234.5, "text": "ramen!", "ts": NOON}]
@@ -72,7 +72,7 @@ class Results:
 def test_the_summary_counts_what_it_is_given() -> None:
     rows = [{"window_end": NOON, "term": "a", "count": 2}, {"window_end": NOON, "term": "b", "count": 1}]
     seen = state()
-    seen.elapsed, seen.totals = 10.0, Totals(batches=5, objects=1000, matches=9, rejects=1)
+    seen.elapsed, seen.totals = 10.0, CommittedTotals(batches=5, objects=1000, matches=9, rejects=1)
     document = summarise(Results(rows), seen, None)
     assert document["posts_per_s"] == 100.0
     assert document["batch_seconds"] is None

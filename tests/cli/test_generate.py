@@ -24,7 +24,7 @@ def made(*args: str) -> dict[str, object]:
 def test_the_same_seed_gives_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, three = (tmp_path / f"{name}.parquet" for name in ("one", "two", "three"))
     made(str(one), "--rows", "2500", "--seed", "3")
-    monkeypatch.setattr(generate, "CHUNK", 999)
+    monkeypatch.setattr(generate, "WRITTEN_ROWS", 999)
     made(str(two), "--rows", "2500", "--seed", "3")
     made(str(three), "--rows", "2500", "--seed", "4")
     tables = [pq.read_table(path) for path in (one, two, three)]

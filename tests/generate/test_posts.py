@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sightline.generate import MALFORMED_KINDS, SCHEMA, PostGenerator
 from sightline.generate import cities as cities_module
-from sightline.generate.posts import BLOCK
+from sightline.generate.posts import BLOCK_POSTS
 from sightline.model.errors import BadConfig
 from sightline.model.terms import terms_of
 from sightline.testing import is_bad
@@ -24,7 +24,7 @@ def generator(seed: int = 3, **options: object) -> PostGenerator:
 
 @pytest.fixture(scope="module")
 def posts() -> pa.Table:
-    return generator().table(3 * BLOCK)
+    return generator().table(3 * BLOCK_POSTS)
 
 
 def test_schema_and_ids(posts: pa.Table) -> None:
@@ -35,7 +35,7 @@ def test_schema_and_ids(posts: pa.Table) -> None:
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 3 * BLOCK), st.integers(0, BLOCK + 100))
+@given(st.integers(0, 3 * BLOCK_POSTS), st.integers(0, BLOCK_POSTS + 100))
 def test_rows_do_not_depend_on_the_chunk(posts: pa.Table, first: int, count: int) -> None:
     count = min(count, posts.num_rows - first)
     assert generator().table(count, first).equals(posts.slice(first, count))
@@ -121,22 +121,22 @@ def test_posts_gather_in_cities_and_stay_in_the_world(posts: pa.Table) -> None:
 
 
 def test_uniform_and_gaussian_change_places_only(posts: pa.Table) -> None:
-    uniform, gaussian = (generator(locations=kind).table(BLOCK) for kind in ("uniform", "gaussian"))
+    uniform, gaussian = (generator(locations=kind).table(BLOCK_POSTS) for kind in ("uniform", "gaussian"))
     for column in ("id", "ts", "text", "lang"):
         assert uniform[column].equals(gaussian[column])
-        assert uniform[column].equals(posts[column].slice(0, BLOCK))
+        assert uniform[column].equals(posts[column].slice(0, BLOCK_POSTS))
     lon, lat = uniform["lon"].to_numpy(), uniform["lat"].to_numpy()
     assert abs(lon.std() - 360 / 12**0.5) < 3
     assert abs(lat.std() - 180 / 12**0.5) < 2
     assert abs(gaussian["lon"].to_numpy().std() - 1) < 0.05
-    wide = generator(locations="gaussian", sigma=5.0).table(BLOCK)
+    wide = generator(locations="gaussian", sigma=5.0).table(BLOCK_POSTS)
     assert abs(wide["lat"].to_numpy().std() - 5) < 0.25
 
 
 def test_topics_follow_the_hour() -> None:
     hours = {}
     for hour in (8, 21):
-        table = generator(burst_rate=0.0, start=datetime(2024, 3, 1, hour, tzinfo=UTC)).table(3 * BLOCK)
+        table = generator(burst_rate=0.0, start=datetime(2024, 3, 1, hour, tzinfo=UTC)).table(3 * BLOCK_POSTS)
         europe = (np.abs(table["lon"].to_numpy()) < 15) & (table["lat"].to_numpy() > 35)
         texts = [text for text, near in zip(table["text"].to_pylist(), europe, strict=True) if near]
         hours[hour] = (np.mean(["#coffee" in text for text in texts]), np.mean(["#football" in text for text in texts]))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.model.dnf import Conjunct, Dnf
+from sightline.model.dnf import EVERYTHING, Conjunct, Dnf
 from sightline.model.errors import BadExpression
 from sightline.model.expression import (
     Expression,
@@ -147,8 +147,8 @@ def test_empty_any_of_is_an_error_and_empty_all_of_everything() -> None:
     with pytest.raises(BadExpression, match="one string"):
         all_of("flood")
     for nothing in (None, "", [], ()):
-        assert as_expression(nothing).is_everything
-    assert not parse("a").is_everything
+        assert as_expression(nothing).dnf() == EVERYTHING
+    assert parse("a").dnf() != EVERYTHING
 
 
 def test_at_most_256_conjuncts() -> None:

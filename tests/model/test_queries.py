@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.model.dnf import EVERYTHING
 from sightline.model.errors import BadExpression, BadQuery
 from sightline.model.expression import all_of, any_of
 from sightline.model.queries import (
@@ -98,7 +99,7 @@ def test_everything_is_normalised():
     east = timezone(timedelta(hours=9))
     pair = (datetime(2024, 1, 1, 9, tzinfo=east), NOON)
     assert RangeQuery("", BOX, between=pair) == RangeQuery(None, BOX, between=["2024-01-01", NOON])
-    assert RangeQuery("", BOX).keywords.is_everything
+    assert RangeQuery("", BOX).keywords.dnf() == EVERYTHING
     assert NearestQuery("a", at=[1, 2], k=3).at == (1.0, 2.0)
 
 

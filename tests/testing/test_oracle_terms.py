@@ -3,7 +3,6 @@
 import pytest
 
 from sightline.testing import matches, terms
-from sightline.testing.oracle_terms import word_occurrences
 
 
 @pytest.mark.parametrize(
@@ -33,10 +32,6 @@ from sightline.testing.oracle_terms import word_occurrences
 )
 def test_terms(text: str, expected: set[str]) -> None:
     assert terms(text) == expected
-
-
-def test_occurrences_count_words_and_not_tags() -> None:
-    assert word_occurrences("go #go Go stop") == {"go": 3, "#go": 0, "stop": 1}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from sightline.index.standing.scan import ScanNearest
 from sightline.model.config import StoreConfig
 from sightline.model.time import MAX_US, MIN_US
 
-CHECKED = 200  # subscriptions compared with the brute force
+CHECKED_SUBSCRIPTIONS = 200  # subscriptions compared with the brute force
 INVERTED_OBJECTS = 2_000  # posts per round for the baseline
 NUMPY_OBJECTS = 20
 
@@ -151,7 +151,7 @@ def _keys(pairs: Any) -> I64:
 
 def _check(block: QueryBlock, state: NearestState, objects: ObjectColumns, config: StoreConfig) -> int:
     """Compare the state of some subscriptions with all their pairs, sorted; returns how many were compared."""
-    rows = np.unique(np.linspace(0, len(block) - 1, min(CHECKED, len(block))).astype(np.int64))
+    rows = np.unique(np.linspace(0, len(block) - 1, min(CHECKED_SUBSCRIPTIONS, len(block))).astype(np.int64))
     part = block.take(rows)
     everything = NearestState(part).bounds()._replace(k=np.zeros(len(rows), np.int32))
     pairs = ScanNearest.build(part, config.space).candidates(objects, everything)

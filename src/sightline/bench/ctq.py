@@ -24,10 +24,10 @@ from sightline.model.time import MAX_US, MIN_US
 from sightline.stages.flow.top_terms import due_windows, fresh_tables, window_reports
 from sightline.text import tokenise
 
-BATCH_ROWS = 200_000
+MICRO_BATCH_ROWS = 200_000
 PER_SECOND = 1000.0  # of event time
 TIMES = (("10min", "1min"), ("30min", "5min"), ("1h", "5min"), ("1h", "10min"))
-SIDES = 0.5, 60.0  # degrees, a town to a continent; drawn log-uniformly
+SIDE_DEGREES = 0.5, 60.0  # degrees, a town to a continent; drawn log-uniformly
 POPULAR = 10  # regions that every second subscription takes one of
 K = 10
 _REPEATS = 3
@@ -47,7 +47,7 @@ def run(subscriptions: int = 100, objects: int = 1_000_000, quick: bool = False,
     AssertionError
         The reports with and without groups differ.
     """
-    rows = 50_000 if quick else BATCH_ROWS
+    rows = 50_000 if quick else MICRO_BATCH_ROWS
     objects = min(objects, 2 * rows) if quick else objects
     config = StoreConfig(seed=seed)
     queries = _queries(subscriptions, seed)
@@ -55,7 +55,7 @@ def run(subscriptions: int = 100, objects: int = 1_000_000, quick: bool = False,
     block = QueryBlock.from_queries(queries, [str(n) for n in numbers], numbers, MIN_US, MAX_US, config)
     ways = {shared: SubscriptionGroups.build(block, config.space, shared=shared) for shared in (True, False)}
     ages = Ages(np.full(subscriptions, MIN_US), np.zeros(subscriptions, np.bool_), np.ones(subscriptions, np.bool_))
-    generator = PostGenerator(seed, per_second=PER_SECOND * rows / BATCH_ROWS)
+    generator = PostGenerator(seed, per_second=PER_SECOND * rows / MICRO_BATCH_ROWS)
     seconds = dict.fromkeys(ways, 0.0)
     counted: dict[bool, list[Counted]] = {shared: [] for shared in ways}
     for first in range(0, objects, rows):
@@ -101,7 +101,7 @@ def _queries(count: int, seed: int) -> list[Query]:
 
 def _box(rng: np.random.Generator, lon: Any, lat: Any) -> Box:
     at = rng.integers(len(lon))
-    side = float(np.exp(rng.uniform(*np.log(SIDES))))
+    side = float(np.exp(rng.uniform(*np.log(SIDE_DEGREES))))
     west, south = max(-180.0, lon[at] - side / 2), max(-90.0, lat[at] - side / 4)
     return Box(west, south, min(180.0, west + side), min(90.0, south + side / 2))
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 from sightline.bench import curves_plot
 from sightline.bench.crq import block_of, compare_indexes
 from sightline.bench.extras import extra
-from sightline.bench.segments import Indexed, asked_of, committed, indexed, knows
+from sightline.bench.segments import IndexedPosts, asked_of, committed, indexed, knows
 from sightline.bench.timing import PROGRESS, latency, per_query, rounded
-from sightline.bench.workload import MIXES, along_curve, posts, range_queries, taken
+from sightline.bench.workload import AREA, MIXES, along_curve, posts, range_queries, taken
 from sightline.index.registry import DEFAULT_OBJECTS, DEFAULT_STANDING
 from sightline.model.errors import BadConfig
 from sightline.model.expression import all_of
@@ -31,11 +31,10 @@ from sightline.stages.search.search import Searcher
 from sightline.stages.upkeep.compact import Compaction
 from sightline.store.store import Store
 
-FILE = "curves.json"
-AREA = 1e-4
-SEGMENT_ROWS = 5_000_000
+CURVES_FILE = "curves.json"
+CURVE_SEGMENT_ROWS = 5_000_000
 SEGMENTS = (1, 2, 4, 8, 16, 32)
-SIZES = (1e-6, 1e-4, 1e-2)
+CURVE_AREAS = (1e-6, 1e-4, 1e-2)
 
 
 def run(
@@ -62,7 +61,7 @@ def run(
     """
     extra("matplotlib")
     if redraw:
-        measured: dict[str, Any] = json.loads((out / FILE).read_text(encoding="utf-8"))
+        measured: dict[str, Any] = json.loads((out / CURVES_FILE).read_text(encoding="utf-8"))
         return measured | {"pictures": [str(path) for path in curves_plot.draw(measured, out)]}
     if quick:
         query_sizes, object_sizes, objects, queries, rounds = "2000,8000", "10000,40000", 2_000, 10, 1
@@ -75,15 +74,15 @@ def run(
     measured = {
         "params": {
             "query_sizes": standing, "object_sizes": stored, "objects": objects, "queries": queries, "rounds": rounds,
-            "seed": seed, "area": AREA, "segment_rows": SEGMENT_ROWS, "standing_index": DEFAULT_STANDING,
+            "seed": seed, "area": AREA, "segment_rows": CURVE_SEGMENT_ROWS, "standing_index": DEFAULT_STANDING,
             "object_index": DEFAULT_OBJECTS,
         },
         "metrics": _summary(curves),
         "curves": curves,
     }  # fmt: skip
     out.mkdir(parents=True, exist_ok=True)
-    (out / FILE).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
-    kept = json.loads((out / FILE).read_text(encoding="utf-8"))
+    (out / CURVES_FILE).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    kept = json.loads((out / CURVES_FILE).read_text(encoding="utf-8"))
     return measured | {"pictures": [str(path) for path in curves_plot.draw(kept, out)]}
 
 
@@ -113,9 +112,9 @@ def _standing(sizes: Sequence[int], objects: int, rounds: int, seed: int) -> dic
 
 def _search(n: int, queries: int, seed: int) -> dict[str, Any]:
     """Searching more and more posts, in segments of at most five million."""
-    built: list[Indexed] = []
-    for part, first in enumerate(range(0, n, SEGMENT_ROWS)):
-        built.append(indexed(posts(min(SEGMENT_ROWS, n - first), seed + 10 + part)))
+    built: list[IndexedPosts] = []
+    for part, first in enumerate(range(0, n, CURVE_SEGMENT_ROWS)):
+        built.append(indexed(posts(min(CURVE_SEGMENT_ROWS, n - first), seed + 10 + part)))
     source = posts(20 * queries, seed + 1)
     point: dict[str, Any] = {
         "objects": n,
@@ -123,7 +122,7 @@ def _search(n: int, queries: int, seed: int) -> dict[str, Any]:
         "bytes_per_object": sum(one.figures["bytes_per_object"] * len(one.objects) for one in built) / n,
         "build_objects_per_s": n / sum(one.figures["build_s"] for one in built),
     }
-    for size in SIZES:
+    for size in CURVE_AREAS:
         table = range_queries(source, 2 * queries + 20, "Z", size, seed, keywords=(1, 1))
         known = np.all([knows(one.segment, table) for one in built], axis=0)
         asked = [asked_of(table.filter(pa.array(known)), one.segment, queries) for one in built]

@@ -23,7 +23,7 @@ from sightline.bench.flat_queries import FlatObjects, FlatQueries
 from sightline.bench.timing import seconds
 from sightline.bench.workload import Bounds
 
-__all__ = ["FORMULATIONS", "PLAIN", "Choice", "DuckdbJoin"]
+__all__ = ["FORMULATIONS", "PLAIN_JOIN", "JoinChoice", "DuckdbJoin"]
 
 GRIDS = (32, 64)
 _TWICE_S = 1.0  # a trial shorter than this is made twice
@@ -31,10 +31,10 @@ _TERMS = 1 << 24  # keys are cell * _TERMS + word
 _BOX = "lon BETWEEN west AND east AND lat BETWEEN south AND north"
 _REST = "(k2 < 0 OR list_contains(words, k2)) AND (k3 < 0 OR list_contains(words, k3))"
 
-PLAIN = "plain"
+PLAIN_JOIN = "plain"
 FORMULATIONS: dict[str, str] = {
     # The obvious one: word lists travel with every exploded row.
-    PLAIN: f"""
+    PLAIN_JOIN: f"""
         SELECT o, q FROM (SELECT o, lon, lat, words, {{cell}} * {_TERMS} + unnest(words) AS key FROM objects)
         JOIN {{queries}} USING (key) WHERE {_BOX} AND {_REST}""",
     # Word lists are fetched for the pairs that pass the box.
@@ -58,7 +58,7 @@ FORMULATIONS: dict[str, str] = {
 }
 
 
-class Choice(NamedTuple):
+class JoinChoice(NamedTuple):
     """A formulation, and the cells along each side of the grid."""
 
     formulation: str
@@ -77,7 +77,7 @@ class DuckdbJoin:
         posts = {"o": pa.array(np.arange(len(objects), dtype=np.int32)), "lon": objects.lon, "lat": objects.lat}
         self._load("objects", pa.table({**posts, "words": objects.lists()}))
         self._grids: set[int] = set()
-        self.plain = self.choice = Choice(PLAIN, GRIDS[0])
+        self.plain = self.choice = JoinChoice(PLAIN_JOIN, GRIDS[0])
 
     def __enter__(self) -> Self:
         return self
@@ -95,16 +95,16 @@ class DuckdbJoin:
         best: dict[str, tuple[float, int]] = {}
         for grid in grids:
             for name in FORMULATIONS:
-                tried = Choice(name, grid)
+                tried = JoinChoice(name, grid)
                 taken = seconds(lambda t=tried: self.pairs(t))  # type: ignore[misc]
                 if taken < _TWICE_S:
                     taken = min(taken, seconds(lambda t=tried: self.pairs(t)))  # type: ignore[misc]
                 best[name] = min(best.get(name, (np.inf, 0)), (taken, grid))
         fastest = min(best, key=lambda name: best[name])
-        self.choice, self.plain = Choice(fastest, best[fastest][1]), Choice(PLAIN, best[PLAIN][1])
+        self.choice, self.plain = JoinChoice(fastest, best[fastest][1]), JoinChoice(PLAIN_JOIN, best[PLAIN_JOIN][1])
         return {name: taken for name, (taken, _) in best.items()}
 
-    def pairs(self, choice: Choice | None = None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def pairs(self, choice: JoinChoice | None = None) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Rows of posts and of queries that match."""
         formulation, grid = choice or self.choice
         self._explode(grid)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.bench.extras import extra
+from sightline.bench.flat_queries import MAX_WORDS
 from sightline.bench.timing import seconds
 from sightline.flat.arrays import F64, I64
 from sightline.geo.bounds import pieces
@@ -26,7 +27,6 @@ from sightline.model.space import Space
 
 __all__ = ["DuckdbPostings", "DuckdbWords"]
 
-MAX_WORDS = 3
 SHORT_LIST = 20_000  # postings that are fetched whole: a window would cost another statement
 FIRST_RADIUS_M, GROWTH, LAST_RADIUS_M = 20_000.0, 8.0, 5_000_000.0
 

@@ -29,7 +29,7 @@ from sightline.stages.exchange.target import Target
 from sightline.stages.flow.segments import write_segment
 from sightline.store.store import Store
 
-SEGMENT_ROWS = 200_000
+INGEST_SEGMENT_ROWS = 200_000
 TANTIVY_ROWS = 100_000
 
 Part = tuple[ObjectColumns, pa.Table]
@@ -49,8 +49,8 @@ def run(
         objects, rounds = min(objects, 50_000), 1
     given = posts(objects, seed) if dataset is None else stored_posts(dataset, objects)
     parts: list[Part] = []
-    for first in range(0, len(given), SEGMENT_ROWS):
-        part = taken(given, np.arange(first, min(len(given), first + SEGMENT_ROWS)))
+    for first in range(0, len(given), INGEST_SEGMENT_ROWS):
+        part = taken(given, np.arange(first, min(len(given), first + INGEST_SEGMENT_ROWS)))
         parts.append((part, table_of(part)))
     fewer = taken(given, np.arange(min(len(given), TANTIVY_ROWS)))
     warm = taken(fewer, np.arange(min(64, len(fewer))))
@@ -68,7 +68,7 @@ def run(
     rates = {name: (len(fewer) if name == "tantivy" else len(given)) / taken_s for name, taken_s in times.items()}
     return {
         "params": {
-            "objects": len(given), "rounds": rounds, "seed": seed, "segment_rows": SEGMENT_ROWS,
+            "objects": len(given), "rounds": rounds, "seed": seed, "segment_rows": INGEST_SEGMENT_ROWS,
             "tantivy_rows": len(fewer), "dataset": None if dataset is None else str(dataset),
         },
         "metrics": rounded({

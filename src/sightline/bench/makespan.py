@@ -22,6 +22,7 @@ import pyarrow as pa
 from sightline.bench.six_types import SixTypes
 from sightline.bench.workload import HASH_SEED, STEP_US, table_of
 from sightline.model.config import StoreConfig
+from sightline.spark.session import ARROW_ROWS
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.job import Job
 from sightline.stages.exchange.parcel import Parcel
@@ -31,10 +32,9 @@ from sightline.stages.registered.registry import Registry
 from sightline.stages.routing.fitting import history_arrays
 from sightline.store.store import Store
 
-__all__ = ["COMPARED", "Makespan", "makespan"]
+__all__ = ["COMPARED_COUNTERS", "Makespan", "makespan"]
 
-COMPARED = ("objects", "matches", "nearest_events", "reports")  # what no partitioning may change
-ARROW_ROWS = 65_536  # of a batch, as Spark hands them over
+COMPARED_COUNTERS = ("objects", "matches", "nearest_events", "reports")  # what no partitioning may change
 
 
 class Makespan(NamedTuple):
@@ -64,7 +64,7 @@ def makespan(partitioner: str, workers: int, world: SixTypes, rounds: int) -> Ma
             times, counters = _run(batches, number + 1, _later(rows, number * len(world.objects) * STEP_US))
             slowest.append(max(times))
             together.append(sum(times))
-            found.update({name: counters.get(name, 0) for name in COMPARED})
+            found.update({name: counters.get(name, 0) for name in COMPARED_COUNTERS})
     return Makespan(statistics.median(slowest), statistics.median(together), dict(found))
 
 

@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sightline.bench.loads import Posts, two_sets
-from sightline.bench.segments import Asked, Indexed, asked_of, indexed, searcher_over
+from sightline.bench.segments import IndexedPosts, SegmentQuery, asked_of, indexed, searcher_over
 from sightline.bench.summary import Board
 from sightline.bench.timing import rounded
 from sightline.bench.workload import range_queries
 from sightline.stages.search.search import Searcher
+
+SEARCHED_AREAS = (1e-6, 1e-4, 1e-3, 1e-2)  # of the space
+SEARCHED_KEYWORDS = (1, 2, 3)
 
 
 class OneSegment(NamedTuple):
     """What is searched, and where its figures go."""
 
     posts: Posts
-    built: Indexed
+    built: IndexedPosts
     searcher: Searcher
     engine_rows: int
     queries: int
@@ -32,7 +35,7 @@ class OneSegment(NamedTuple):
         """Whether the store has all posts, so that answers can be compared."""
         return self.engine_rows == len(self.built.objects)
 
-    def asked(self, area: float, keywords: int) -> list[Asked]:
+    def asked(self, area: float, keywords: int) -> list[SegmentQuery]:
         """Queries of so many keywords in boxes of this fraction of the space."""
         wanted = 2 * self.queries + 20
         table = range_queries(self.posts.source, wanted, "Z", area, self.seed, self.posts.bounds, (keywords, keywords))

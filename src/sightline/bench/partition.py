@@ -23,9 +23,9 @@ from sightline.bench import partition_plot
 from sightline.bench.extras import extra
 from sightline.bench.loads import areas_of
 from sightline.bench.makespan import makespan
-from sightline.bench.six_types import AREA, STREAMS, SixTypes, evenly, six_types, stream_of
+from sightline.bench.six_types import STREAMS, SixTypes, evenly, six_types, stream_of
 from sightline.bench.timing import PROGRESS, rounded, seconds
-from sightline.bench.workload import MIXES, Mix, taken
+from sightline.bench.workload import AREA, MIXES, Mix, taken
 from sightline.bench.yardstick import Yardstick
 from sightline.model.errors import BadConfig
 from sightline.model.space import Space
@@ -38,12 +38,12 @@ from sightline.partition.qt_tree import QtTreeParams, QtTreeRouting, QuadtreeRou
 from sightline.partition.r_tree import RTreeRouting
 from sightline.partition.tiles.sampled import TileParams
 
-__all__ = ["FILE", "chosen", "compiled", "run"]
+__all__ = ["PARTITION_FILE", "chosen", "compiled", "run"]
 
-FILE = "partition.json"
+PARTITION_FILE = "partition.json"
 WORKERS = 8  # PS2Stream's and SSTD's
-FEW = 256  # objects and queries that kernels are compiled with
-SIZES = (64, 4096)  # numbers of leaves that partitioners are compared at
+COMPILED_WITH = 256  # objects and queries that kernels are compiled with
+LEAF_COUNTS = (64, 4096)  # numbers of leaves that partitioners are compared at
 #: Partitioners whose number of leaves is free: history, space, workers, leaves.
 SIZED: Mapping[str, Callable[[History, Space, int, int], Routing]] = {
     "a-grid": lambda h, s, w, n: AGridRouting.fitted(h, s, w, AGridParams(leaves_per_worker=max(1, n // w))),
@@ -55,7 +55,7 @@ SIZED: Mapping[str, Callable[[History, Space, int, int], Routing]] = {
     "text": lambda h, s, w, n: TextRouting.fitted(h, s, w, QtTreeParams(theta=n)),
 }
 #: Figures of a partitioner and how the table calls them.
-COLUMNS = {
+SHOWN = {
     "total_workload": "workload",
     "leaves": "leaves",
     "workload_64": "at 64",
@@ -109,7 +109,7 @@ def run(
         extra("matplotlib")
     if redraw:
         folder = out or Path()
-        measured: dict[str, Any] = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        measured: dict[str, Any] = json.loads((folder / PARTITION_FILE).read_text(encoding="utf-8"))
         return measured | {"pictures": [str(path) for path in partition_plot.draw(measured, folder)]}
     if mix not in MIXES:
         raise BadConfig("unknown mix of keywords", value=mix, allowed=", ".join(MIXES))
@@ -124,7 +124,7 @@ def run(
     for source in sources or STREAMS:
         stream = stream_of(source, objects, seed)
         world = six_types(stream, queries, mix, areas[0], seed)
-        loads[stream.name] = _data_set(world, names, workers, rounds, SIZES[:1] if quick else SIZES, warm)
+        loads[stream.name] = _data_set(world, names, workers, rounds, LEAF_COUNTS[:1] if quick else LEAF_COUNTS, warm)
     measured = {
         "params": {
             "objects": objects, "queries": queries, "workers": workers, "mix": mix, "area": area, "rounds": rounds,
@@ -133,7 +133,7 @@ def run(
         "metrics": {name: rounded(mean_of([figures[name] for figures in loads.values()])) for name in names},
         "loads": loads,
         "table": [
-            {"data": load, "partitioner": name, **{shown: figures[name][key] for key, shown in COLUMNS.items()}}
+            {"data": load, "partitioner": name, **{shown: figures[name][key] for key, shown in SHOWN.items()}}
             for load, figures in loads.items()
             for name in names
         ],
@@ -141,8 +141,8 @@ def run(
     if out is None:
         return measured
     out.mkdir(parents=True, exist_ok=True)
-    (out / FILE).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
-    kept = json.loads((out / FILE).read_text(encoding="utf-8"))
+    (out / PARTITION_FILE).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    kept = json.loads((out / PARTITION_FILE).read_text(encoding="utf-8"))
     return measured | {"pictures": [str(path) for path in partition_plot.draw(kept, out)]}
 
 
@@ -157,8 +157,8 @@ def chosen(partitioners: str | None) -> list[str]:
 def compiled(name: str, history: History, space: Space, workers: int) -> type[Routing]:
     """The class of a partitioner, after it has fitted and routed a few, so that nothing is compiled while timed."""
     kind = routing_class(name)
-    past = taken(history.objects, evenly(len(history.objects), FEW))
-    standing, asked = (block.take(evenly(len(block), FEW)) for block in (history.standing, history.asked))
+    past = taken(history.objects, evenly(len(history.objects), COMPILED_WITH))
+    standing, asked = (block.take(evenly(len(block), COMPILED_WITH)) for block in (history.standing, history.asked))
     routing = kind.fitted(History(past, standing, asked, history.span_us), space, workers)
     routing.router().route_objects(past)
     routing.route_queries(standing)
@@ -193,7 +193,9 @@ def _data_set(
             compiled(name, world.history, space, workers)
             warm.add(name)
         routed = _routed(name, world, yardstick, space, workers, rounds)
-        sized = {f"workload_{n}": _sized(name, n, world, yardstick, workers) if n in sizes else None for n in SIZES}
+        sized = {
+            f"workload_{n}": _sized(name, n, world, yardstick, workers) if n in sizes else None for n in LEAF_COUNTS
+        }
         done = makespan(name, workers, world, rounds)
         figures[name] = rounded({**routed, **sized, "makespan_s": done.makespan_s, "work_s": done.work_s})
         found[name] = done.found

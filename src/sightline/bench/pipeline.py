@@ -24,16 +24,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sightline as sl
-from sightline.bench.workload import DROP_TOP, FIRST_US, MIXES, Mix, posts, range_queries, table_of
+from sightline.bench.workload import AREA, DROP_TOP, FIRST_US, MIXES, Mix, posts, range_queries, table_of
 from sightline.generate.queries import nearest_queries, top_terms_queries
 from sightline.model.errors import BadConfig
 from sightline.spark.empty_job import files_stream, run_empty
 from sightline.stages.results.report import BatchReport
 
-AREA = 0.0001  # of the space: 0.01 %
 TOP_TERMS_AREA = (0.0001, 0.01)
 POSTS_PER_S = 1000  # of event time
-SOURCE_ROWS = 200_000  # posts that subscriptions are made from, at least
+LEAST_SOURCE_ROWS = 200_000  # posts that subscriptions are made from, at least
 
 
 def run(
@@ -119,7 +118,7 @@ def run(
 
 
 def _subscriptions(queries: int, nearest: int, top_terms: int, mix: Mix, seed: int) -> list[pa.Table]:
-    source = posts(max(queries, SOURCE_ROWS), seed + 1)
+    source = posts(max(queries, LEAST_SOURCE_ROWS), seed + 1)
     rows = table_of(source)
     drop_top = DROP_TOP if mix == "N" else 0
     tables = []

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from sightline.bench.loads import two_sets
 from sightline.bench.partition import WORKERS, chosen, compiled
-from sightline.bench.six_types import AREA, block_of_tables, evenly, nearest_form, top_terms_form
+from sightline.bench.six_types import block_of_tables, evenly, nearest_form, top_terms_form
 from sightline.bench.timing import PROGRESS, bytes_of, interleaved, rounded
-from sightline.bench.workload import MIXES, STEP_US, Mix, range_queries, taken
+from sightline.bench.workload import AREA, MIXES, STEP_US, Mix, range_queries, taken
 from sightline.bench.workload import subscriptions as nearest_subscriptions
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.registry import DEFAULT_STANDING, STANDING_INDEXES
@@ -32,11 +32,11 @@ from sightline.partition.grid import GridRouting
 from sightline.partition.history import History
 from sightline.partition.protocol import Routing
 
-PLAIN = "plain grid"
+PLAIN_GRID = "plain grid"
 TOP_TERMS = 1_000
 HISTORY = 200_000  # objects that a partitioning is fitted to, at most
 ASKED = 6_000  # searches of the history
-CHECKED = 2_000  # posts whose matches are looked for
+MET_POSTS = 2_000  # posts whose matches are looked for
 
 
 def run(
@@ -82,7 +82,7 @@ def run(
     history = History(past, standing, asked, max(1, len(past) * STEP_US))
     matches = _matches(standing, posts.objects)
     build_s: dict[str, float] = {}
-    fitted: dict[str, Routing] = {PLAIN: GridRouting.start(space, workers)}
+    fitted: dict[str, Routing] = {PLAIN_GRID: GridRouting.start(space, workers)}
     for name in names:
         PROGRESS.info("fitting %s", name)
         kind = compiled(name, history, space, workers)
@@ -98,8 +98,8 @@ def run(
         name: rounded({
             "objects_per_s": len(posts.objects) / object_s[name],
             "queries_per_s": len(standing) / query_s[name],
-            "ratio_grid": object_s[PLAIN] / object_s[name],
-            "queries_ratio_grid": query_s[PLAIN] / query_s[name],
+            "ratio_grid": object_s[PLAIN_GRID] / object_s[name],
+            "queries_ratio_grid": query_s[PLAIN_GRID] / query_s[name],
             "build_s": build_s[name],
             "leaves": fitted[name].leaf_table().num_rows,
             "bytes": bytes_of(fitted[name].to_arrays()),
@@ -114,7 +114,8 @@ def run(
         },
         "metrics": metrics,
         "baseline": rounded({
-            "objects_per_s": len(posts.objects) / object_s[PLAIN], "queries_per_s": len(standing) / query_s[PLAIN],
+            "objects_per_s": len(posts.objects) / object_s[PLAIN_GRID],
+            "queries_per_s": len(standing) / query_s[PLAIN_GRID],
         }),
         "table": [{"partitioner": name, **figures} for name, figures in metrics.items()],
     }  # fmt: skip
@@ -142,7 +143,7 @@ def _standing(boxes: pa.Table, source: ObjectColumns, nearest: int, mix: Mix, se
 
 def _matches(standing: QueryBlock, objects: ObjectColumns) -> MatchPairs:
     """Pairs of range queries and some posts, in rows of the whole block and of all posts."""
-    rows = evenly(len(objects), CHECKED)
+    rows = evenly(len(objects), MET_POSTS)
     ranges = np.flatnonzero(standing.kind == KIND_RANGE)
     found = STANDING_INDEXES[DEFAULT_STANDING].build(standing.take(ranges), Space()).match(taken(objects, rows))
     return MatchPairs(rows[found.object].astype(np.int32), ranges[found.query].astype(np.int32), found.candidates)

@@ -30,14 +30,14 @@ from sightline.store.entries import BatchCommit
 from sightline.store.store import Store
 
 __all__ = [
-    "ENGINE_ROWS", "Asked", "Indexed", "asked_of", "committed", "indexed", "knows", "rows_of", "same_rows",
+    "ENGINE_ROWS", "SegmentQuery", "IndexedPosts", "asked_of", "committed", "indexed", "knows", "rows_of", "same_rows",
     "searcher_over",
 ]  # fmt: skip
 
 ENGINE_ROWS = 1_000_000  # of the store behind engine_mean_us, texts included
 
 
-class Indexed(NamedTuple):
+class IndexedPosts(NamedTuple):
     """A segment, its posts in the order of the index, and what building it took."""
 
     segment: Segment
@@ -46,7 +46,7 @@ class Indexed(NamedTuple):
     figures: dict[str, float]
 
 
-class Asked(NamedTuple):
+class SegmentQuery(NamedTuple):
     """A query in the numbers of a segment, and in words."""
 
     terms: list[int]
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
         return (west + east) / 2, (south + north) / 2
 
 
-def indexed(objects: ObjectColumns) -> Indexed:
+def indexed(objects: ObjectColumns) -> IndexedPosts:
     """Build one segment of all posts, with ids and without texts; ``build_over_sort`` is in sorts of the curve keys.
 
     Of both the best of three: the first of either pays for memory that the system has yet to give.
@@ -91,7 +91,7 @@ def indexed(objects: ObjectColumns) -> Indexed:
         "build_over_sort": build_s / sort_s,
         "build_objects_per_s": len(objects) / build_s,
     }
-    return Indexed(segment, segment.objects(), StringColumn(_one_chunk(segment.table["id"])), figures)
+    return IndexedPosts(segment, segment.objects(), StringColumn(_one_chunk(segment.table["id"])), figures)
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -108,13 +108,13 @@ def knows(segment: Segment, table: pa.Table) -> Flag:
     return ~missing
 
 
-def asked_of(table: pa.Table, segment: Segment, n: int) -> list[Asked]:
+def asked_of(table: pa.Table, segment: Segment, n: int) -> list[SegmentQuery]:
     """The first ``n`` queries whose words the segment knows; the others have no answer and cost nothing."""
     table = table.filter(pa.array(knows(segment, table))).slice(0, n)
     boxes = np.column_stack([table[edge].to_numpy() for edge in ("west", "south", "east", "north")])
     words: list[list[str]] = table["keywords"].to_pylist()
     return [
-        Asked(segment.dictionary.lookup_strings(some, HASH_SEED).tolist(), box, some)
+        SegmentQuery(segment.dictionary.lookup_strings(some, HASH_SEED).tolist(), box, some)
         for some, box in zip(words, boxes, strict=True)
     ]
 

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from sightline.bench.loads import two_sets
 from sightline.bench.workload import (
+    AREA,
     FIRST_US,
     HASH_SEED,
     STEP_US,
@@ -43,17 +44,16 @@ from sightline.model.config import StoreConfig
 from sightline.model.errors import BadConfig
 from sightline.model.space import GEOGRAPHIC_BOUNDS
 from sightline.partition.history import History
+from sightline.partition.statistics.distribution import TYPES
 from sightline.text.tokeniser import tokenise
 
 __all__ = [
-    "AREA", "STREAMS", "TYPES", "SixTypes", "Stream", "block_of_tables", "evenly", "nearest_form", "six_types",
+    "STREAMS", "SixTypes", "Stream", "block_of_tables", "evenly", "nearest_form", "six_types",
     "stream_of", "top_terms_form",
 ]  # fmt: skip
 
-TYPES = ("srq", "skq", "stq", "crq", "ckq", "ctq")
 STREAMS = ("cities", "uniform", "gaussian")
-AREA = 0.0001  # of the space
-KEYWORDS = (1, 1)
+ONE_KEYWORD = (1, 1)
 K = 10
 WINDOW, EVERY = "72h", "1h"
 SIGMA = 0.05  # of the space, in either direction
@@ -105,7 +105,7 @@ def six_types(stream: Stream, queries: int, mix: Mix = "Z", area: Area = AREA, s
     asked in the past."""
     each = max(1, queries // len(TYPES))
     drawn = [
-        range_queries(stream.past, each, mix, area, 16 * seed + part, stream.bounds, KEYWORDS) for part in range(9)
+        range_queries(stream.past, each, mix, area, 16 * seed + part, stream.bounds, ONE_KEYWORD) for part in range(9)
     ]
     standing, before, after = (_three_kinds(drawn[first : first + 3]) for first in (0, 3, 6))
     start = int(stream.objects.ts[0])

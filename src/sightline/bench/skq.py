@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from sightline.bench.duckdb_postings import DuckdbPostings
-from sightline.bench.one_segment import OneSegment, one_segment
-from sightline.bench.segments import Asked
+from sightline.bench.one_segment import SEARCHED_KEYWORDS, OneSegment, one_segment
+from sightline.bench.segments import SegmentQuery
 from sightline.bench.summary import ENGINE, OURS
 from sightline.bench.timing import PROGRESS, per_query
 from sightline.model.expression import all_of
 from sightline.model.queries import NearestQuery
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
-
-KEYWORDS = (1, 2, 3)
 
 
 def run(
@@ -41,7 +39,7 @@ def run(
     with one_segment(objects, queries, seed, dataset, quick) as over:
         PROGRESS.info("loading DuckDB")
         duckdb = DuckdbPostings(over.built.objects)
-        for count in KEYWORDS:
+        for count in SEARCHED_KEYWORDS:
             PROGRESS.info("%d keywords", count)
             asked = over.asked(1e-4, count)
             over.board.add(f"{count} kw", per_query(_contestants(over, asked, duckdb, k), range(len(asked))))
@@ -50,7 +48,7 @@ def run(
 
 
 def _contestants(
-    over: OneSegment, asked: list[Asked], duckdb: DuckdbPostings, k: int
+    over: OneSegment, asked: list[SegmentQuery], duckdb: DuckdbPostings, k: int
 ) -> dict[str, Callable[[int], object]]:
     """Who answers query i, after comparing what they answer."""
     reader, searcher, space = over.built.segment.index, over.searcher, Space()

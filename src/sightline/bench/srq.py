@@ -9,8 +9,8 @@ from typing import Any
 
 from sightline.bench.duckdb_postings import DuckdbPostings
 from sightline.bench.loads import name_of_area
-from sightline.bench.one_segment import OneSegment, one_segment
-from sightline.bench.segments import Asked, Indexed, rows_of, same_rows
+from sightline.bench.one_segment import SEARCHED_AREAS, SEARCHED_KEYWORDS, OneSegment, one_segment
+from sightline.bench.segments import IndexedPosts, SegmentQuery, rows_of, same_rows
 from sightline.bench.summary import ENGINE, OURS
 from sightline.bench.tantivy_documents import TantivyDocuments
 from sightline.bench.timing import PROGRESS, per_query
@@ -18,9 +18,6 @@ from sightline.model.expression import all_of
 from sightline.model.queries import RangeQuery
 from sightline.model.regions import Box
 from sightline.model.time import MAX_US, MIN_US
-
-SIZES = (1e-6, 1e-4, 1e-3, 1e-2)
-KEYWORDS = (1, 2, 3)
 
 
 def run(
@@ -40,7 +37,7 @@ def run(
     with one_segment(objects, queries, seed, dataset, quick) as over:
         PROGRESS.info("loading DuckDB and tantivy")
         duckdb, tantivy = DuckdbPostings(over.built.objects), TantivyDocuments(over.built.objects)
-        for size, count in product(SIZES, KEYWORDS):
+        for size, count in product(SEARCHED_AREAS, SEARCHED_KEYWORDS):
             name = f"{name_of_area(size)} {count} kw"
             PROGRESS.info(name)
             asked = over.asked(size, count)
@@ -52,7 +49,7 @@ def run(
 
 
 def _contestants(
-    built: Indexed, asked: list[Asked], duckdb: DuckdbPostings, tantivy: TantivyDocuments
+    built: IndexedPosts, asked: list[SegmentQuery], duckdb: DuckdbPostings, tantivy: TantivyDocuments
 ) -> tuple[dict[str, Callable[[int], object]], float]:
     """Who answers query i, after comparing what they answer; and the mean number of rows."""
     reader, ids = built.segment.index, built.ids
@@ -71,7 +68,7 @@ def _contestants(
     }, results / len(asked)
 
 
-def _engine(over: OneSegment, asked: list[Asked]) -> Callable[[int], object]:
+def _engine(over: OneSegment, asked: list[SegmentQuery]) -> Callable[[int], object]:
     """The same queries through the engine; answers are compared where the store has all posts."""
     queries = [RangeQuery(all_of(query.words), Box(*query.box.tolist())) for query in asked]
     segment, searcher = over.built.segment, over.searcher

@@ -10,8 +10,8 @@ import numpy as np
 
 from sightline.bench.duckdb_postings import DuckdbWords
 from sightline.bench.loads import name_of_area
-from sightline.bench.one_segment import OneSegment, one_segment
-from sightline.bench.segments import Asked
+from sightline.bench.one_segment import SEARCHED_AREAS, OneSegment, one_segment
+from sightline.bench.segments import SegmentQuery
 from sightline.bench.summary import ENGINE, OURS
 from sightline.bench.timing import PROGRESS, per_query
 from sightline.index.objects.strings import StringColumn
@@ -20,7 +20,6 @@ from sightline.model.regions import Box
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 
-SIZES = (1e-6, 1e-4, 1e-3, 1e-2)
 TUNED_ON = 3  # queries of each size on which DuckDB's table is chosen
 
 
@@ -42,7 +41,7 @@ def run(
     with one_segment(objects, queries, seed, dataset, quick) as over:
         PROGRESS.info("loading DuckDB")
         duckdb = DuckdbWords(over.built.objects)
-        for size in SIZES:
+        for size in SEARCHED_AREAS:
             PROGRESS.info(name_of_area(size))
             asked = over.asked(size, 1)
             duckdb.tune([query.box.tolist() for query in asked[:TUNED_ON]])
@@ -56,7 +55,7 @@ def run(
 
 
 def _contestants(
-    over: OneSegment, asked: list[Asked], duckdb: DuckdbWords, k: int
+    over: OneSegment, asked: list[SegmentQuery], duckdb: DuckdbWords, k: int
 ) -> dict[str, Callable[[int], object]]:
     """Who answers query i, after comparing what they answer."""
     boxes = [query.pieces for query in asked]

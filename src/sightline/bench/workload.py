@@ -42,18 +42,19 @@ Area = float | Literal["mixed"]
 Bounds = tuple[float, float, float, float]
 
 MIXES: tuple[Mix, ...] = ("Z", "N")
-AREAS: tuple[Area, ...] = (0.0001, "mixed")
+AREA = 0.0001  # of the space: 0.01 %
+AREAS: tuple[Area, ...] = (AREA, "mixed")
 MIXED = (1e-6, 1e-2)  # fractions of the space, drawn evenly on a log scale
 DROP_TOP = 100
 
 VOCABULARY = 800_000
 MEAN_WORDS = 10
 CITIES = 500
-BACKGROUND = 0.05
+ANYWHERE = 0.05
 HASH_SEED = 0  # of a store with the default configuration
 FIRST_US = 1_704_067_200_000_000  # 2024-01-01
 STEP_US = 20_000  # a post every 20 ms: five million span a bit more than a day
-CHUNK = 500_000
+CHUNK_POSTS = 500_000
 _WORLD_SEED = 500
 _TS = pa.timestamp("us", tz="UTC")
 
@@ -65,8 +66,8 @@ def posts(n: int, seed: int = 7) -> ObjectColumns:
     parts, lengths = [], []
     share = np.cumsum(1.0 / np.arange(1, VOCABULARY + 1))
     share /= share[-1]
-    for first in range(0, n, CHUNK):
-        rows = min(CHUNK, n - first)
+    for first in range(0, n, CHUNK_POSTS):
+        rows = min(CHUNK_POSTS, n - first)
         drawn = rng.poisson(MEAN_WORDS, rows)
         words = np.searchsorted(share, rng.random(int(drawn.sum()))).astype(np.int64)
         # Distinct words of every row, ascending, in one sort.
@@ -120,8 +121,8 @@ def table_of(objects: ObjectColumns, text: bool = True) -> pa.Table:
     if text:
         terms = objects.terms
         strings, parts = terms.dictionary.strings(), []
-        for first in range(0, n, CHUNK):
-            offsets = terms.offsets[first : min(n, first + CHUNK) + 1]
+        for first in range(0, n, CHUNK_POSTS):
+            offsets = terms.offsets[first : min(n, first + CHUNK_POSTS) + 1]
             flat = strings.take(pa.array(terms.ids[offsets[0] : offsets[-1]]))
             words = pa.ListArray.from_arrays(pa.array((offsets - offsets[0]).astype(np.int32)), flat)
             parts.append(pc.binary_join(words, " "))
@@ -214,7 +215,7 @@ def _places(n: int, rng: np.random.Generator) -> tuple[F64, F64]:
     city = np.searchsorted(weight / weight[-1], rng.random(n))
     lon = centre_lon[city] + rng.standard_normal(n) * spread[city]
     lat = centre_lat[city] + rng.standard_normal(n) * spread[city]
-    anywhere = rng.random(n) < BACKGROUND
+    anywhere = rng.random(n) < ANYWHERE
     lon[anywhere] = rng.uniform(-180, 180, int(anywhere.sum()))
     lat[anywhere] = rng.uniform(-90, 90, int(anywhere.sum()))
     return np.clip(lon, -180, 180), np.clip(lat, -90, 90)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sightline.bench.six_types import TYPES, SixTypes
+from sightline.bench.six_types import SixTypes
 from sightline.bench.workload import table_of
 from sightline.flat.arrays import F64, I32, I64, U8, Flag, offsets_of
 from sightline.geo.bounds import table_pieces
@@ -34,9 +34,10 @@ from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, KIND_TOP_TE
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.protocol import ObjectRoutes, QueryRoutes, Routing
+from sightline.partition.statistics.distribution import TYPES
 from sightline.stages.registered.summary import awaited, summarise
 
-__all__ = ["Regions", "Workload", "Yardstick", "kth_distances", "search_regions"]
+__all__ = ["Regions", "WorkerChecks", "Yardstick", "kth_distances", "search_regions"]
 
 _CELLS = 1 << 22  # pairs of query and leaf looked at together
 
@@ -56,7 +57,7 @@ class Regions(NamedTuple):
         return any_box
 
 
-class Workload(NamedTuple):
+class WorkerChecks(NamedTuple):
     """``checks[w, t]``: objects that the queries of type t are compared with at worker w; and what was sent."""
 
     checks: F64
@@ -97,12 +98,12 @@ class Yardstick:
         self._standing_regions = Regions(regions.offsets[: n + 1], regions.box)
         self._asked_regions = Regions(regions.offsets[n:] - regions.offsets[n], regions.box[regions.offsets[n] :])
 
-    def of(self, routing: Routing) -> Workload:
+    def of(self, routing: Routing) -> WorkerChecks:
         """The workload of a routing."""
         routes = routing.router().route_objects(self._objects)
         return self.measure(routing, routes, routing.route_queries(self._standing))
 
-    def measure(self, routing: Routing, objects: ObjectRoutes, queries: QueryRoutes) -> Workload:
+    def measure(self, routing: Routing, objects: ObjectRoutes, queries: QueryRoutes) -> WorkerChecks:
         """The workload of a routing that gave these routes to the objects and standing queries of the data set."""
         kept = objects.owner[objects.row] == objects.worker
         if not kept.all():  # some are sent to others than their owner
@@ -117,7 +118,7 @@ class Yardstick:
         checks = np.zeros((m, len(TYPES)))
         self._add_searches(checks, boxes, owned, place)
         self._add_standing(checks, boxes, owned, sent, queries)
-        return Workload(checks, len(self._standing) + len(self._asked), int(kept.sum()))
+        return WorkerChecks(checks, len(self._standing) + len(self._asked), int(kept.sum()))
 
     def _add_searches(self, checks: F64, boxes: F64, owned: F64, place: I64) -> None:
         block = self._asked

@@ -18,12 +18,10 @@ from sightline.cli.demo_summary import print_summary, summarise
 from sightline.cli.demo_view import DemoState
 from sightline.cli.options import JsonOption, SeedOption
 from sightline.cli.output import console, print_json
-from sightline.cli.streams import SYNTHETIC, open_stream
+from sightline.cli.streams import LOOK, SYNTHETIC, open_stream
 from sightline.cli.totals import CommitCounter
 from sightline.model.errors import BadConfig
 
-# Seconds between two looks at the store.
-LOOK = 0.25
 # Seconds more that the first batch may take: it starts Spark's Python workers and their kernels.
 FIRST_BATCH = 60.0
 # Share of broken rows, so that the rejects table has something to show.

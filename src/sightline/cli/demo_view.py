@@ -17,7 +17,7 @@ from rich.text import Text
 from sightline.cli.demo_scenes import Scene
 from sightline.cli.output import shown, sparkline, table
 from sightline.cli.progress_log import ProgressLog
-from sightline.cli.totals import Totals
+from sightline.cli.totals import CommittedTotals
 
 LAST_MATCHES = 5
 
@@ -31,7 +31,7 @@ class DemoState:
     nearest_scene: Scene
     terms_scene: Scene
     elapsed: float = 0.0
-    totals: Totals = field(default_factory=Totals)
+    totals: CommittedTotals = field(default_factory=CommittedTotals)
     progress: ProgressLog = field(default_factory=ProgressLog)
     matches: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=LAST_MATCHES))
     nearest: list[dict[str, Any]] = field(default_factory=list)

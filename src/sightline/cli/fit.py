@@ -11,10 +11,9 @@ import typer
 
 from sightline.cli.options import ColumnsOption, JsonOption, StoreArgument, opened, pairs, parquet
 from sightline.cli.output import print_done, progress
+from sightline.model.config import OBJECT_COLUMNS
 from sightline.model.errors import BadQuery
 from sightline.model.queries import Query, query_from_dict
-
-_NAMES = ("id", "lon", "lat", "ts", "text")
 
 
 def fit(
@@ -56,7 +55,7 @@ def _rows(source: Path, renamed: dict[str, str]) -> Any:
     """The columns of a history, under their own names; what is missing the engine will say."""
     with parquet(source, "posts") as file:
         present = file.schema_arrow.names
-        columns = {name: renamed.get(name, name) for name in _NAMES if renamed.get(name, name) in present}
+        columns = {name: renamed.get(name, name) for name in OBJECT_COLUMNS if renamed.get(name, name) in present}
         table = file.read(list(columns.values()))
     return pa.table({name: table[read] for name, read in columns.items()})
 

@@ -21,9 +21,9 @@ from sightline.generate.queries import range_queries
 from sightline.model.errors import BadConfig, BadSource
 
 # Rows made and written at a time: bounds memory at some tens of MB.
-CHUNK = 100_000
+WRITTEN_ROWS = 100_000
 # Posts that queries are sampled from.
-SAMPLE = 50_000
+SAMPLED_POSTS = 50_000
 
 
 class Locations(StrEnum):
@@ -64,7 +64,7 @@ def generate(
         raise BadSource("no such directory", value=str(out.parent))
     posts = PostGenerator(seed, locations=locations.value, late_rate=late_rate, malformed_rate=malformed_rate)
     if queries is not None:
-        chunks: Iterator[pa.Table] = iter([range_queries(posts.table(SAMPLE), queries, seed=seed)])
+        chunks: Iterator[pa.Table] = iter([range_queries(posts.table(SAMPLED_POSTS), queries, seed=seed)])
         total, what = queries, "queries"
     else:
         chunks, total, what = _posts(posts, rows), rows, "posts"
@@ -86,8 +86,8 @@ def generate(
 
 
 def _posts(posts: PostGenerator, rows: int) -> Iterator[pa.Table]:
-    for start in range(0, rows, CHUNK):
-        yield posts.table(min(CHUNK, rows - start), start_row=start)
+    for start in range(0, rows, WRITTEN_ROWS):
+        yield posts.table(min(WRITTEN_ROWS, rows - start), start_row=start)
 
 
 class _Parquet:

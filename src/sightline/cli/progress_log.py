@@ -10,7 +10,7 @@ from sightline.stages.results.report import BatchReport
 
 
 @dataclass(frozen=True)
-class Batch:
+class CommittedBatch:
     """One committed micro-batch; ``batch`` is the log version of its commit, ``rows`` counts the rejected ones too."""
 
     batch: int
@@ -32,19 +32,21 @@ class ProgressLog:
     """Every batch of a run; filled by the thread that commits them, read by the one that draws."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch] = []
-        self._fresh: deque[Batch] = deque()
+        self.batches: list[CommittedBatch] = []
+        self._fresh: deque[CommittedBatch] = deque()
 
     def add(self, report: BatchReport) -> None:
         """Note a batch; the ``on_batch`` of a load or run. A batch without rows is nothing to show."""
         counted = report.counters
         rows = counted.get("objects", 0) + counted.get("rejects", 0)
         if rows:
-            batch = Batch(report.version, rows, counted.get("matches", 0), round(sum(report.seconds.values()), 4))
+            batch = CommittedBatch(
+                report.version, rows, counted.get("matches", 0), round(sum(report.seconds.values()), 4)
+            )
             self.batches.append(batch)
             self._fresh.append(batch)
 
-    def fresh(self) -> list[Batch]:
+    def fresh(self) -> list[CommittedBatch]:
         """Batches since the last call."""
         return [self._fresh.popleft() for _ in range(len(self._fresh))]
 

@@ -18,8 +18,7 @@ import sightline as sl
 from sightline.cli.options import given
 from sightline.model.errors import BadQuery
 from sightline.model.queries import Query, query_from_dict
-
-WORLD = (-180.0, -90.0, 180.0, 90.0)
+from sightline.model.space import GEOGRAPHIC_BOUNDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +81,7 @@ class QueryText:
             raise BadQuery("two regions", allowed="one of --box and --circle")
         if self.circle is not None:
             return sl.Circle(*_numbers("--circle", self.circle, "LON,LAT,METRES"))
-        return sl.Box(*(WORLD if self.box is None else _numbers("--box", self.box, "W,S,E,N")))
+        return sl.Box(*(GEOGRAPHIC_BOUNDS if self.box is None else _numbers("--box", self.box, "W,S,E,N")))
 
 
 @dataclass(frozen=True, kw_only=True)

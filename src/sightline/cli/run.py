@@ -10,12 +10,9 @@ import typer
 from sightline.cli.options import JsonOption, PipelineText, SecondsOption, StoreArgument, pairs, spread
 from sightline.cli.output import console, print_json, sparkline
 from sightline.cli.progress_log import ProgressLog
-from sightline.cli.streams import open_stream
+from sightline.cli.streams import LOOK, open_stream
 from sightline.cli.totals import CommitCounter
 from sightline.model.errors import BadSource
-
-# Seconds between two looks at the run.
-LOOK = 0.25
 
 
 @spread

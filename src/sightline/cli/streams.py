@@ -1,4 +1,4 @@
-"""Streaming sources by name."""
+"""Streaming sources by name, and how often their runs are looked at."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 SYNTHETIC = "sightline-synthetic"
+LOOK = 0.25  # seconds between two looks at a run
 
 
 def open_stream(engine: Any, format: str, options: Mapping[str, str]) -> Any:

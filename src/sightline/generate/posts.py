@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.generate.lexicon import EMPTY, HANDLES, NUMBERS, WORD, Lexicon, load_lexicon
+from sightline.generate.lexicon import EMPTY, HANDLES, NUMBER_PIECES, WORD_SLOT, Lexicon, load_lexicon
 from sightline.generate.malformed import MALFORMED_KINDS, spoil
 from sightline.generate.phrases import LANGUAGES
-from sightline.generate.places import Locations, Placed, PlaceModel
+from sightline.generate.places import Locations, PlaceModel, PostPlaces
 from sightline.model.durations import duration_us
 from sightline.model.errors import BadConfig
 
@@ -31,7 +31,7 @@ SCHEMA = pa.schema(
 )
 
 # Rows are made in blocks of this size from (seed, block number); any range of rows is cut from whole blocks.
-BLOCK = 8192
+BLOCK_POSTS = 8192
 DEFAULT_START = datetime(2024, 1, 1, tzinfo=UTC)
 OWN_LANGUAGE = 0.85  # share of posts in the language of their city
 ON_TOPIC = 0.7  # share of posts about a topic
@@ -104,9 +104,9 @@ class PostGenerator:
     def table(self, n: int, start_row: int = 0) -> pa.Table:
         """Rows ``start_row`` to ``start_row + n``."""
         end, parts = start_row + n, []
-        for block in range(start_row // BLOCK, -(-end // BLOCK) if n > 0 else 0):
-            first = block * BLOCK
-            low, high = max(start_row, first) - first, min(end, first + BLOCK) - first
+        for block in range(start_row // BLOCK_POSTS, -(-end // BLOCK_POSTS) if n > 0 else 0):
+            first = block * BLOCK_POSTS
+            low, high = max(start_row, first) - first, min(end, first + BLOCK_POSTS) - first
             parts.append(self._block(block).slice(low, high - low))
         return pa.Table.from_batches(parts, schema=SCHEMA)
 
@@ -118,17 +118,17 @@ class PostGenerator:
 
     def _make(self, block: int) -> pa.RecordBatch:
         rng = np.random.default_rng([self.seed, block])
-        row = np.arange(block * BLOCK, (block + 1) * BLOCK, dtype=np.int64)
+        row = np.arange(block * BLOCK_POSTS, (block + 1) * BLOCK_POSTS, dtype=np.int64)
         # In order of the row but for late posts: the jitter never reaches the next row's instant.
         spacing = 1e6 / self.per_second
-        ts = self.start_us + ((row + rng.random(BLOCK)) * spacing).astype(np.int64)
+        ts = self.start_us + ((row + rng.random(BLOCK_POSTS)) * spacing).astype(np.int64)
         placed = self.places.place(rng, ts)
         lon, lat = self.places.locate(rng, placed, self.locations, self.sigma)
-        own = rng.random(BLOCK) < OWN_LANGUAGE
+        own = rng.random(BLOCK_POSTS) < OWN_LANGUAGE
         language = np.where(own, self.lexicon.cities.language[placed.city], 0)
         text = self._texts(rng, placed, language)
-        late = rng.random(BLOCK) < self.late_rate
-        ts = ts - np.where(late, 1 + rng.exponential(self.late_us, BLOCK).astype(np.int64), 0)
+        late = rng.random(BLOCK_POSTS) < self.late_rate
+        ts = ts - np.where(late, 1 + rng.exponential(self.late_us, BLOCK_POSTS).astype(np.int64), 0)
         number = pc.cast(pa.array(row), pa.string())
         columns: dict[str, Any] = {
             "id": pc.binary_join_element_wise(pa.scalar(f"{self.seed}"), number, "-"),
@@ -138,11 +138,11 @@ class PostGenerator:
             "text": text,
             "lang": pa.array(self.lexicon.languages).take(pa.array(language)),
         }
-        kind = rng.integers(0, len(MALFORMED_KINDS), BLOCK)
-        spoil(columns, np.where(rng.random(BLOCK) < self.malformed_rate, kind, -1))
+        kind = rng.integers(0, len(MALFORMED_KINDS), BLOCK_POSTS)
+        spoil(columns, np.where(rng.random(BLOCK_POSTS) < self.malformed_rate, kind, -1))
         return pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
 
-    def _texts(self, rng: np.random.Generator, placed: Placed, language: Ints) -> pa.Array:
+    def _texts(self, rng: np.random.Generator, placed: PostPlaces, language: Ints) -> pa.Array:
         """Fill the slots of one pattern per row, then gather all pieces in one ``take``."""
         lexicon, n = self.lexicon, len(language)
         on_topic = (rng.random(n) < ON_TOPIC) | placed.burst
@@ -156,7 +156,7 @@ class PostGenerator:
             "t": lexicon.topic_piece[language, placed.topic, word],
             "u": lexicon.topic_piece[language, placed.topic, (word + rng.integers(1, 4, n)) % 4],
             "p": lexicon.place_piece[placed.city, native],
-            "n": lexicon.number_piece + rng.integers(0, NUMBERS, n),
+            "n": lexicon.number_piece + rng.integers(0, NUMBER_PIECES, n),
             "tag": lexicon.tag_piece[language, placed.topic],
             "place_tag": lexicon.place_tag_piece[placed.city, native],
             "who": lexicon.handle_piece + rng.integers(0, HANDLES, n),
@@ -165,7 +165,7 @@ class PostGenerator:
             column = lexicon.columns[slot][pattern]
             has_slot = np.nonzero(column >= 0)[0]
             codes[has_slot, column[has_slot]] = piece[has_slot]
-        at_row, at_column = np.nonzero(codes == WORD)
+        at_row, at_column = np.nonzero(codes == WORD_SLOT)
         drawn = np.searchsorted(lexicon.word_cdf, language[at_row] + rng.random(len(at_row)), side="right")
         codes[at_row, at_column] = lexicon.word_piece[np.minimum(drawn, len(lexicon.word_piece) - 1)]
         used = codes != EMPTY

@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 
 from sightline.model.durations import duration_us, format_duration
 from sightline.model.errors import BadConfig, BadSource
+from sightline.model.space import GEOGRAPHIC_BOUNDS
 from sightline.text.tokeniser import tokenise
 from sightline.text.utf8 import valid_utf8
-
-WORLD = (-180.0, -90.0, 180.0, 90.0)
 
 Bounds = tuple[float, float, float, float]
 Ints = npt.NDArray[np.int64]
@@ -33,7 +32,7 @@ def range_queries(
     area: float | tuple[float, float] = 0.0001,
     seed: int = 0,
     drop_top: int = 0,
-    bounds: Bounds = WORLD,
+    bounds: Bounds = GEOGRAPHIC_BOUNDS,
 ) -> pa.Table:
     """``n`` range queries: id, keywords, west, south, east, north.
 
@@ -79,7 +78,7 @@ def top_terms_queries(
     window: str | timedelta = "72h",
     every: str | timedelta = "1h",
     seed: int = 0,
-    bounds: Bounds = WORLD,
+    bounds: Bounds = GEOGRAPHIC_BOUNDS,
 ) -> pa.Table:
     """``n`` top-terms queries: id, west, south, east, north, k, window, every."""
     source = _Source(posts, 0, seed)

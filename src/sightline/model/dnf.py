@@ -30,43 +30,43 @@ class Dnf:
 EVERYTHING = Dnf((Conjunct((), ()),))
 
 
-class Node(NamedTuple):
+class ExpressionNode(NamedTuple):
     """An expression tree: ``term`` (with ``negated``), or ``and`` / ``or`` over children."""
 
     kind: str
     term: str = ""
     negated: bool = False
-    children: tuple[Node, ...] = ()
+    children: tuple[ExpressionNode, ...] = ()
 
 
-def term_node(term: str) -> Node:
+def term_node(term: str) -> ExpressionNode:
     """The leaf of one term."""
-    return Node("term", term)
+    return ExpressionNode("term", term)
 
 
-def all_nodes(children: Sequence[Node]) -> Node:
+def all_nodes(children: Sequence[ExpressionNode]) -> ExpressionNode:
     """AND."""
-    return children[0] if len(children) == 1 else Node("and", children=tuple(children))
+    return children[0] if len(children) == 1 else ExpressionNode("and", children=tuple(children))
 
 
-def any_nodes(children: Sequence[Node]) -> Node:
+def any_nodes(children: Sequence[ExpressionNode]) -> ExpressionNode:
     """OR."""
-    return children[0] if len(children) == 1 else Node("or", children=tuple(children))
+    return children[0] if len(children) == 1 else ExpressionNode("or", children=tuple(children))
 
 
-def negate(node: Node) -> Node:
+def negate(node: ExpressionNode) -> ExpressionNode:
     """NOT, pushed down to the terms."""
     if node.kind == "term":
         return node._replace(negated=not node.negated)
     other = "or" if node.kind == "and" else "and"
-    return Node(other, children=tuple(negate(child) for child in node.children))
+    return ExpressionNode(other, children=tuple(negate(child) for child in node.children))
 
 
 # One literal is (term, negated); a working conjunct is a set of them.
 _Literals = frozenset[tuple[str, bool]]
 
 
-def dnf_of(tree: Node, source: object) -> Dnf:
+def dnf_of(tree: ExpressionNode, source: object) -> Dnf:
     """Expand a tree and check the result.
 
     Raises
@@ -96,7 +96,7 @@ def dnf_of(tree: Node, source: object) -> Dnf:
     )))  # fmt: skip
 
 
-def _expand(node: Node, source: object) -> set[_Literals]:
+def _expand(node: ExpressionNode, source: object) -> set[_Literals]:
     if node.kind == "term":
         return {frozenset([(node.term, node.negated)])}
     parts = [_expand(child, source) for child in node.children]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sightline.model.dnf import EVERYTHING, Dnf, Node, all_nodes, any_nodes, dnf_of, term_node
+from sightline.model.dnf import EVERYTHING, Dnf, ExpressionNode, all_nodes, any_nodes, dnf_of, term_node
 from sightline.model.errors import BadExpression
 from sightline.model.expression_syntax import parse_tree
 from sightline.model.terms import keyword_terms
@@ -38,11 +38,6 @@ class Expression:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_plain", _compile(self.mode, self.items, _PLAIN))
-
-    @property
-    def is_everything(self) -> bool:
-        """Whether every object matches."""
-        return self._plain == EVERYTHING
 
     def dnf(self, config: TextConfig = _PLAIN) -> Dnf:
         """Conjuncts of terms under a store's text options; a keyword of stop words only is an error there."""
@@ -116,7 +111,7 @@ def _keywords(items: Iterable[str], mode: str) -> tuple[str, ...]:
 def _compile(mode: str, items: tuple[str, ...], config: TextConfig) -> Dnf:
     """The DNF of a source; cached, because standing queries repeat their keywords."""
 
-    def keyword(source: str, position: int | None) -> Node:
+    def keyword(source: str, position: int | None) -> ExpressionNode:
         terms = keyword_terms(source, config)
         if not terms:
             plain = config.is_plain or not keyword_terms(source)

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from sightline.model.dnf import Node, all_nodes, any_nodes, negate
+from sightline.model.dnf import ExpressionNode, all_nodes, any_nodes, negate
 from sightline.model.errors import BadExpression
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _QUOTES = re.compile('["“”„‟«»＂]')
 _OPERATORS = ("AND", "OR", "NOT")
 # Deeper nesting is no query a person wrote, and recursion must end somewhere.
-MAX_DEPTH = 64
+MAX_NESTING = 64
 
 
 class _Token(NamedTuple):
@@ -24,7 +24,7 @@ class _Token(NamedTuple):
     position: int
 
 
-def parse_tree(source: str, keyword: Callable[[str, int], Node]) -> Node:
+def parse_tree(source: str, keyword: Callable[[str, int], ExpressionNode]) -> ExpressionNode:
     """Read a non-empty source into a tree; ``keyword`` makes the node of a keyword at a position."""
     quote = _QUOTES.search(source)
     if quote:
@@ -40,7 +40,7 @@ def parse_tree(source: str, keyword: Callable[[str, int], Node]) -> Node:
 
 
 class _Parser:
-    def __init__(self, source: str, keyword: Callable[[str, int], Node]) -> None:
+    def __init__(self, source: str, keyword: Callable[[str, int], ExpressionNode]) -> None:
         self.source, self.keyword = source, keyword
         self.tokens = [_Token(match[0], match.start()) for match in _TOKEN.finditer(source)]
         self.at = 0
@@ -54,14 +54,14 @@ class _Parser:
         hint = 'as in flood AND (rescue OR boat) NOT drill; a lower-case "and" is a keyword'
         raise BadExpression(what, position=position, value=self.source, hint=hint)
 
-    def alternatives(self, depth: int) -> Node:
+    def alternatives(self, depth: int) -> ExpressionNode:
         parts = [self.conjunction(depth)]
         while self.peek == "OR":
             self.at += 1
             parts.append(self.conjunction(depth))
         return any_nodes(parts)
 
-    def conjunction(self, depth: int) -> Node:
+    def conjunction(self, depth: int) -> ExpressionNode:
         parts = [self.factor(depth)]
         while self.peek not in (None, "OR", ")"):
             if self.peek == "AND":
@@ -69,9 +69,9 @@ class _Parser:
             parts.append(self.factor(depth))
         return all_nodes(parts)
 
-    def factor(self, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            self.fail(f"nested deeper than {MAX_DEPTH}")
+    def factor(self, depth: int) -> ExpressionNode:
+        if depth > MAX_NESTING:
+            self.fail(f"nested deeper than {MAX_NESTING}")
         token = self.peek
         if token == "NOT":
             self.at += 1

@@ -71,17 +71,6 @@ def terms(text: str) -> set[str]:
     return found
 
 
-def word_occurrences(text: str) -> dict[str, int]:
-    """How often each word occurs; tag terms are listed with 0."""
-    counts: dict[str, int] = {}
-    for run, before in _runs(unicodedata.normalize("NFKC", text).lower()):
-        for word in _words(run):
-            counts[word] = counts.get(word, 0) + 1
-        if before in ("#", "@"):
-            counts.setdefault(before + run, 0)
-    return counts
-
-
 def matches(keywords: Keywords, present: Collection[str]) -> bool:
     """Whether an object with the terms ``present`` satisfies keywords in their JSON form.
 
@@ -91,7 +80,7 @@ def matches(keywords: Keywords, present: Collection[str]) -> bool:
     if keywords is None:
         return True
     if isinstance(keywords, str):
-        return _Parser(keywords, present).value()
+        return _Evaluator(keywords, present).value()
     if isinstance(keywords, dict):
         if "any_of" in keywords:
             return any(_has(item, present) for item in keywords["any_of"])
@@ -107,7 +96,7 @@ def _has(keyword: str, present: Collection[str]) -> bool:
     return all(term in present for term in wanted)
 
 
-class _Parser:
+class _Evaluator:
     """Recursive descent that evaluates while it reads.
 
     ``or := and {OR and}``, ``and := not {[AND] not}``, ``not := NOT not | ( or ) | keyword``.
