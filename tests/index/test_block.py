@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_worlds import PLANE, WORDS, block_of, config_of, expressions, regions
 
 from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS, QueryBlock
 from sightline.model.errors import BadExpression, BadQuery
@@ -20,6 +19,7 @@ from sightline.model.queries import NearestQuery, Query, RangeQuery, TopTermsQue
 from sightline.model.regions import Box, Circle
 from sightline.model.time import MAX_US, MIN_US
 from sightline.store.array_file import ArrayFile, write_array_file
+from sightline.testing.small_worlds import PLANE, WORDS, block_of, config_of, expressions, regions
 
 some_queries = st.lists(
     st.one_of(

@@ -5,52 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_worlds import (
-    Row,
-    block_of,
-    boxes,
-    columns_of,
-    config_of,
-    expressions,
-    naive_inside,
-    naive_words,
-    regions,
-    rows,
-)
+from tests.index.drawn_loads import uniform_load
 
 from sightline.index.registry import standing_index
-from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.delta import DeltaIndex, _kernels
 from sightline.index.standing.delta import index as delta
 from sightline.model.queries import RangeQuery
 from sightline.model.regions import Box
 from sightline.model.space import Space
-from sightline.model.time import MAX_US, MIN_US
 from sightline.store.array_file import ArrayFile, write_array_file
+from sightline.testing import small_worlds as worlds
+from sightline.testing.small_worlds import Row, block_of, columns_of, config_of
+from sightline.testing.standing_indexes import pairs_by_a_double_loop, pairs_found
 
-queries = st.builds(RangeQuery, expressions, regions)
-portions = st.lists(st.lists(queries, max_size=4), max_size=5)
+portions = st.lists(st.lists(worlds.ranges, max_size=4), max_size=5)
 
 
 def pairs(index: DeltaIndex, world: list[Row], bits: int = 64) -> list[tuple[int, int]]:
-    found = index.match(columns_of(world, config_of(bits)))
-    return sorted(zip(found.object.tolist(), found.query.tolist(), strict=True))
+    return pairs_found(index.match(columns_of(world, config_of(bits))))
 
 
 def naive(world: list[Row], asked: list[RangeQuery], gone: frozenset[int] = frozenset()) -> list[tuple[int, int]]:
-    return [
-        (i, j)
-        for i, row in enumerate(world)
-        for j, query in enumerate(asked)
-        if j not in gone and naive_words(query.keywords, row) and naive_inside(query.region, row, Space())
-    ]
+    return [(i, j) for i, j in pairs_by_a_double_loop(world, asked, Space()) if j not in gone]
 
 
-@given(world=st.lists(rows, min_size=1, max_size=8), asked=portions, bits=st.sampled_from([64, 8, 1]), data=st.data())
+@given(
+    world=st.lists(worlds.rows, min_size=1, max_size=8),
+    asked=portions,
+    bits=st.sampled_from([64, 8, 1]),
+    data=st.data(),
+)
 @settings(max_examples=80, deadline=None)
 def test_portions_and_deletions_equal_a_double_loop(
     world: list[Row], asked: list[list[RangeQuery]], bits: int, data: st.DataObject
@@ -68,7 +55,7 @@ def test_portions_and_deletions_equal_a_double_loop(
         assert pairs(index, world, bits) == naive(world, every, frozenset(gone))
 
 
-@given(world=st.lists(rows, min_size=1, max_size=8), asked=portions, data=st.data())
+@given(world=st.lists(worlds.rows, min_size=1, max_size=8), asked=portions, data=st.data())
 @settings(max_examples=50, deadline=None)
 def test_order_of_insertion_does_not_matter(
     world: list[Row], asked: list[list[RangeQuery]], data: st.DataObject
@@ -85,7 +72,8 @@ def test_order_of_insertion_does_not_matter(
 
 
 @given(
-    world=st.lists(rows, min_size=1, max_size=8), asked=st.lists(st.builds(RangeQuery, expressions, boxes), max_size=8)
+    world=st.lists(worlds.rows, min_size=1, max_size=8),
+    asked=st.lists(st.builds(RangeQuery, worlds.expressions, worlds.boxes), max_size=8),
 )
 @settings(max_examples=40, deadline=None)
 def test_a_full_buffer_resumes(world: list[Row], asked: list[RangeQuery]) -> None:
@@ -119,27 +107,8 @@ def test_a_mapped_delta_goes_on_without_touching_its_file(tmp_path: Path) -> Non
     assert len(getattr(_kernels.delta_insert, "signatures", [0])) == 1
 
 
-def load(n: int, m: int, seed: int) -> tuple[QueryBlock, list[Row]]:
-    rng = np.random.default_rng(seed)
-    vocabulary = np.array([f"w{i}" for i in range(60)])
-    west, south = rng.uniform(-180, 160, m), rng.uniform(-90, 70, m)
-    side = 10 ** rng.uniform(-1, 1.3, m)
-    table = pa.table(
-        {
-            "keywords": [rng.choice(vocabulary, rng.integers(1, 4)).tolist() for _ in range(m)],
-            "west": west,
-            "south": south,
-            "east": west + side,
-            "north": south + side,
-        }
-    )
-    places = rng.uniform((-180, -90), (180, 90), (n, 2))
-    block = QueryBlock.from_table(table, np.arange(m), MIN_US, MAX_US, config_of())
-    return block, [Row(x, y, 0, " ".join(rng.choice(vocabulary, 8))) for x, y in places]
-
-
 def test_a_grown_delta_equals_a_fresh_one_and_looks_at_few_entries() -> None:
-    block, world = load(300, 5000, seed=5)
+    block, world = uniform_load(300, 5000, seed=5, sides=(-1, 1.3))
     grown = DeltaIndex.empty(Space())
     for low in range(0, 5000, 311):
         grown.insert(block.take(np.arange(low, min(low + 311, 5000))))
@@ -156,7 +125,7 @@ def test_a_grown_delta_equals_a_fresh_one_and_looks_at_few_entries() -> None:
 
 def test_room_doubles() -> None:
     """Many small insertions cost as many copies of the arrays as the logarithm of their number."""
-    block, _ = load(1, 2000, seed=6)
+    block, _ = uniform_load(1, 2000, seed=6)
     index = DeltaIndex.empty(Space())
     rooms = set()
     for row in range(2000):

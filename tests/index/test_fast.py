@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_worlds import (
-    Row,
-    block_of,
-    boxes,
-    columns_of,
-    config_of,
-    expressions,
-    naive_inside,
-    naive_words,
-    regions,
-    rows,
-)
+from tests.index.drawn_loads import uniform_load
 
-from sightline.index.protocol import MatchPairs
 from sightline.index.registry import standing_index
-from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.fast import FastIndex
 from sightline.index.standing.fast import index as fast
 from sightline.index.standing.fast._kernels import INNER, SCAN_CHILDREN
@@ -30,39 +16,30 @@ from sightline.index.standing.fast.index import FastParameters
 from sightline.model.queries import RangeQuery
 from sightline.model.regions import Box
 from sightline.model.space import Space
-from sightline.model.time import MAX_US, MIN_US
+from sightline.testing import small_worlds as worlds
+from sightline.testing.small_worlds import Row, block_of, columns_of, config_of
+from sightline.testing.standing_indexes import pairs_by_a_double_loop, pairs_found
 
 thetas = st.sampled_from([0, 1, 2, 5])
-queries = st.builds(RangeQuery, expressions, regions)
-
-
-def found(pairs: MatchPairs) -> list[tuple[int, int]]:
-    return sorted(zip(pairs.object.tolist(), pairs.query.tolist(), strict=True))
-
-
-def naive(world: list[Row], asked: list[RangeQuery]) -> list[tuple[int, int]]:
-    return [
-        (i, j)
-        for i, row in enumerate(world)
-        for j, query in enumerate(asked)
-        if naive_words(query.keywords, row) and naive_inside(query.region, row, Space())
-    ]
 
 
 @given(
-    world=st.lists(rows, max_size=10), asked=st.lists(queries, max_size=14), bits=st.sampled_from([64, 1]), theta=thetas
+    world=st.lists(worlds.rows, max_size=10),
+    asked=st.lists(worlds.ranges, max_size=14),
+    bits=st.sampled_from([64, 1]),
+    theta=thetas,
 )
 @settings(max_examples=120, deadline=None)
 def test_pairs_for_any_theta(world: list[Row], asked: list[RangeQuery], bits: int, theta: int) -> None:
     config = config_of(bits)
     index = FastIndex.build(block_of(asked, config), config.space, FastParameters(theta))
-    assert found(index.match(columns_of(world, config))) == naive(world, asked)
+    assert pairs_found(index.match(columns_of(world, config))) == pairs_by_a_double_loop(world, asked, config.space)
 
 
 @given(
-    world=st.lists(rows, min_size=1, max_size=8),
+    world=st.lists(worlds.rows, min_size=1, max_size=8),
     theta=thetas,
-    asked=st.lists(st.builds(RangeQuery, expressions, boxes), max_size=8),
+    asked=st.lists(st.builds(RangeQuery, worlds.expressions, worlds.boxes), max_size=8),
 )
 @settings(max_examples=40, deadline=None)
 def test_a_full_buffer_resumes(world: list[Row], asked: list[RangeQuery], theta: int) -> None:
@@ -70,36 +47,17 @@ def test_a_full_buffer_resumes(world: list[Row], asked: list[RangeQuery], theta:
     index = FastIndex.build(block_of(asked, config), config.space, FastParameters(theta))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast, "FIRST_ROOM", 1)
-        assert found(index.match(columns_of(world, config))) == naive(world, asked)
-
-
-def load(n: int, m: int, words: int = 60) -> tuple[QueryBlock, list[Row]]:
-    rng = np.random.default_rng(5)
-    vocabulary = np.array([f"w{i}" for i in range(words)])
-    west, south = rng.uniform(-180, 170, m), rng.uniform(-90, 80, m)
-    side = 10 ** rng.uniform(-2, 1, m)
-    table = pa.table(
-        {
-            "keywords": [rng.choice(vocabulary, rng.integers(1, 4), replace=False).tolist() for _ in range(m)],
-            "west": west,
-            "south": south,
-            "east": west + side,
-            "north": south + side,
-        }
-    )
-    places = rng.uniform((-180, -90), (180, 90), (n, 2))
-    block = QueryBlock.from_table(table, np.arange(m), MIN_US, MAX_US, config_of())
-    return block, [Row(x, y, 0, " ".join(rng.choice(vocabulary, 8))) for x, y in places]
+        assert pairs_found(index.match(columns_of(world, config))) == pairs_by_a_double_loop(world, asked, config.space)
 
 
 def test_it_looks_at_few_entries_and_fewer_for_a_smaller_theta() -> None:
-    block, world = load(300, 5000)
+    block, world = uniform_load(300, 5000, 5)
     objects = columns_of(world, config_of())
     slow = standing_index("scan").build(block, Space()).match(objects)
     looked = []
     for theta in (10**6, 64, 8):
         answer = FastIndex.build(block, Space(), FastParameters(theta)).match(objects)
-        assert found(answer) == found(slow)
+        assert pairs_found(answer) == pairs_found(slow)
         looked.append(answer.candidates)
     assert looked[0] > 2 * looked[1] > 4 * looked[2]
     assert looked[2] * 20 < slow.candidates
@@ -107,7 +65,7 @@ def test_it_looks_at_few_entries_and_fewer_for_a_smaller_theta() -> None:
 
 
 def test_theta_moves_queries_into_the_trie_and_down_the_pyramid() -> None:
-    block, _ = load(1, 5000)
+    block, _ = uniform_load(1, 5000, 5)
     root = FastIndex.build(block, Space(), FastParameters(10**6)).to_arrays()
     assert set(root["levels"].tolist()) == {0, 1}  # one level, no inner node; the wildcard has none
     assert len(root["entries"]) == 5000
@@ -120,7 +78,7 @@ def test_theta_moves_queries_into_the_trie_and_down_the_pyramid() -> None:
 
 
 def test_a_rare_term_stands_once_whatever_its_region() -> None:
-    block, _ = load(1, 400, words=4000)
+    block, _ = uniform_load(1, 400, 5, words=4000)
     arrays = FastIndex.build(block, Space(), FastParameters(8)).to_arrays()
     assert len(arrays["entries"]) == 400
     assert arrays["levels"].max() == 1
@@ -136,4 +94,4 @@ def test_many_children_are_found_through_the_table() -> None:
     index = FastIndex.build(block_of(asked, config), config.space, FastParameters(4))
     assert index.to_arrays()["nodes"][:, 3].max() > SCAN_CHILDREN
     world = [Row(0, 0, 0, "a b0 b5"), Row(0, 0, 0, "b7 a z1"), Row(0, 0, 0, "a"), Row(50, 0, 0, "a b0")]
-    assert found(index.match(columns_of(world, config))) == naive(world, asked)
+    assert pairs_found(index.match(columns_of(world, config))) == pairs_by_a_double_loop(world, asked, config.space)

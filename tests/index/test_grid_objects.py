@@ -2,110 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from index_worlds import (
-    LATS,
-    LONS,
-    PLANE,
-    Row,
-    columns_of,
-    config_of,
-    naive_distance,
-    naive_inside,
-    planar_regions,
-    regions,
-    rows,
-)
+from tests.index.segment_cases import opened_with_terms, with_params
 
 from sightline.geo.bounds import pieces
 from sightline.index.objects.grid import GridIndex, GridParams
-from sightline.model.regions import Box, Region
+from sightline.model.regions import Box
 from sightline.model.space import Space
+from sightline.testing.object_indexes import OBJECT_CHECKS
+from sightline.testing.small_worlds import Row
 
-ALWAYS = (-(2**63), 2**63 - 1)
 WORLD = Box(-180, -90, 180, 90)
-worlds = st.lists(rows, min_size=1, max_size=40)
-shapes = st.builds(GridParams, st.sampled_from([1, 2, 4, 64]), st.just(1))
-spans = st.tuples(st.integers(-1, 21), st.integers(-1, 21))
-OR = [((0,), ()), ((1,), (0,)), ((), (0, 1))]  # everything, each row by exactly one conjunct
 
 
-def opened(world: list[Row], params: GridParams | None = None) -> tuple[GridIndex, list[set[int]], list[Row]]:
-    """A reader, and the term ids and places of its rows in its order."""
-    objects = columns_of(world, config_of())
-    order, arrays = GridIndex.build(objects, (-180, -90, 180, 90), params)
-    offsets, ids = objects.terms.offsets, objects.terms.ids
-    terms = [set(ids[offsets[i] : offsets[i + 1]].tolist()) for i in order.tolist()]
-    return GridIndex.open(lambda name: arrays[name], len(world)), terms, [world[i] for i in order.tolist()]
+opened = partial(opened_with_terms, GridIndex)
 
 
-@given(world=worlds, params=shapes, region=regions, span=spans, either=st.booleans())
-@settings(max_examples=120, deadline=None)
-def test_small_grids_range(
-    world: list[Row], params: GridParams, region: Region, span: tuple[int, int], either: bool
-) -> None:
-    reader, terms, placed = opened(world, params)
-    boxes = pieces(region, Space())
-    asked = OR if either and len(set().union(*terms)) > 1 else [((), ())]
-    expected = [
-        i
-        for i, row in enumerate(placed)
-        if span[0] <= row.ts <= span[1]
-        and any(w <= row.lon <= e and s <= row.lat <= n for w, s, e, n in boxes.tolist())
-    ]
-    assert reader.range(asked, boxes, *span).tolist() == expected
-    if terms[0]:
-        pair = tuple(sorted(terms[0])[:2])
-        assert reader.range([(pair, ())], boxes, *span).tolist() == [i for i in expected if terms[i].issuperset(pair)]
-
-
-@given(
-    world=worlds,
-    params=shapes,
-    span=spans,
-    k=st.integers(1, 8),
-    planar=st.booleans(),
-    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
-)
-@settings(max_examples=120, deadline=None)
-def test_small_grids_nearest(
-    world: list[Row], params: GridParams, span: tuple[int, int], k: int, planar: bool, at: tuple[float, float]
-) -> None:
-    space = PLANE if planar else Space()
-    reader, terms, placed = opened(world, params)
-    asked = [((min(terms[0]),), ())] if terms[0] else [((), ())]
-    near = sorted(
-        (naive_distance(space, at, (row.lon, row.lat)), i)
-        for i, row in enumerate(placed)
-        if span[0] <= row.ts <= span[1] and terms[i].issuperset(asked[0][0])
-    )
-    for lo, hi in (span, ALWAYS):
-        if (lo, hi) == ALWAYS:
-            near = sorted(
-                (naive_distance(space, at, (row.lon, row.lat)), i)
-                for i, row in enumerate(placed)
-                if terms[i].issuperset(asked[0][0])
-            )
-        found, mm = reader.nearest(asked, at, k, lo, hi, space)
-        expected = [pair for pair in near if len(near) <= k or pair[0] <= near[k - 1][0]]
-        assert list(zip(mm.tolist(), found.tolist(), strict=True)) == expected
-
-
-@given(world=worlds, params=shapes, region=st.one_of(regions, planar_regions), span=spans)
-@settings(max_examples=120, deadline=None)
-def test_small_grids_counts(world: list[Row], params: GridParams, region: Region, span: tuple[int, int]) -> None:
-    space = PLANE if region.planar else Space()
-    reader, terms, placed = opened(world, params)
-    chosen = [i for i, row in enumerate(placed) if span[0] <= row.ts <= span[1] and naive_inside(region, row, space)]
-    counts = reader.term_counts(pieces(region, space), *span, region, space)
-    assert counts.tolist() == [sum(t in terms[i] for i in chosen) for t in range(counts.size)]
-    top = reader.top_terms(pieces(region, space), *span, region, space, 2)
-    assert sorted(top.counts.tolist(), reverse=True) == sorted(counts[counts > 0].tolist(), reverse=True)[:2]
-    assert counts[top.terms].tolist() == top.counts.tolist()
-    assert top.bound == sorted([0, 0, 0, *counts.tolist()], reverse=True)[2]
+@pytest.mark.parametrize("check", OBJECT_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("params", [GridParams(side, 1) for side in (1, 2, 4, 64)])
+def test_small_grids_conform(check, params: GridParams) -> None:
+    check(with_params(GridIndex, params))
 
 
 def lattice() -> list[Row]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_worlds import PLANE, Row, block_of, columns_of, config_of, naive_inside, planar_regions, regions, rows
 
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.groups import Ages, Counted, SubscriptionGroups, build, count, count_objects
@@ -20,6 +19,17 @@ from sightline.model.regions import Box, Circle
 from sightline.model.space import Space
 from sightline.model.terms import terms_of
 from sightline.model.time import MAX_US, MIN_US
+from sightline.testing.small_worlds import (
+    PLANE,
+    Row,
+    block_of,
+    columns_of,
+    config_of,
+    lies_in,
+    planar_regions,
+    regions,
+    rows,
+)
 
 SPANS = range(-60, 90)
 
@@ -55,7 +65,7 @@ def by_hand(block: QueryBlock, queries: list[TopTermsQuery], world: list[Row], a
         start, end, every, window = (int(getattr(block, name)[q]) for name in ("start", "end", "every", "window"))
         phase = int(block.anchor[q]) % every
         for row in world if ages.live[q] else ():
-            if not start <= row.ts < end or not naive_inside(query.region, row, space):
+            if not start <= row.ts < end or not lies_in(query.region, row, space):
                 continue
             if ages.closed[q]:
                 late += 1

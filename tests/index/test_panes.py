@@ -14,7 +14,7 @@ from sightline.index.standing.panes import (
     NO_PANE,
     PaneCounts,
     Series,
-    TopTerms,
+    WindowTerms,
     last_window,
     leaders_first,
     leading_counts,
@@ -96,7 +96,7 @@ def expected_rows(world: list[tuple[int, dict[str, int]]], one: Series) -> list[
     return out
 
 
-def rows_of(found: TopTerms, counts: PaneCounts, number: int) -> list[tuple[int, int, str, int]]:
+def rows_of(found: WindowTerms, counts: PaneCounts, number: int) -> list[tuple[int, int, str, int]]:
     names = counts.dictionary.strings().to_pylist()
     mine = np.flatnonzero(found.series == number)
     return [(int(found.window[r]), int(found.rank[r]), names[found.term[r]], int(found.objects[r])) for r in mine]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 CASES = (
-    "test_many_conjuncts or test_top_terms_match or test_a_mapped or test_whole_ratio or test_payload"
-    " or test_no_conjunct_left or test_equal_regions or test_what_boxes or test_leading_rows_are_enough"
+    "many_conjuncts or top_terms_match or a_mapped_index or test_whole_ratio or test_payload"
+    " or nothing_asked or test_equal_regions or test_what_boxes or test_leading_rows_are_enough"
 )
 BUFFERS = " or resumes or full_buffer"
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_worlds import LATS, LONS, PLANE, Row, columns_of, config_of, expressions, regions, rows, table_of
-from test_objects import check_top, conjuncts_of, ids_of, naive_nearest, segment_of, times, worlds
+from tests.index.segment_cases import conjuncts_of, ids_of, segment_of, table_of
 
 from sightline.geo._kernels import haversine_mm, planar_mm, quantise_one
 from sightline.geo.bounds import pieces
@@ -22,55 +21,61 @@ from sightline.index.objects.postings import nearest_kernels as nearest
 from sightline.index.objects.postings import top_terms_kernels as counting
 from sightline.index.objects.postings.index import PostingsParams
 from sightline.index.objects.segment import Segment, build_segment
-from sightline.model.expression import Expression, parse
+from sightline.model.expression import all_of, parse
 from sightline.model.regions import Box, Circle, Region
 from sightline.model.space import Space
 from sightline.store.array_file import ArrayFile, write_array_file
+from sightline.testing import small_worlds as worlds
+from sightline.testing.object_indexes import OBJECT_CHECKS
+from sightline.testing.small_worlds import Row, columns_of, config_of
 
 EVER = (-(2**62), 2**62)
-params = st.builds(
-    PostingsParams,
-    head=st.sampled_from([1, 2, 3, 64]),
-    dense=st.sampled_from([1, 3, 1000]),
-    runners=st.sampled_from([0, 1, 3, 512]),
-    finest=st.sampled_from([0, 2, 16]),
-)
+SMALL = [  # and how few rows are counted at once
+    (PostingsParams(head=1, dense=1, runners=0, finest=0), 0),
+    (PostingsParams(head=2, dense=3, runners=1, finest=2), 2),
+    (PostingsParams(head=3, dense=1, runners=3, finest=16), 0),
+    (PostingsParams(head=64, dense=1000, runners=512, finest=0), 0),
+    (PostingsParams(head=1, dense=1000, runners=3, finest=2), 2),
+    (PostingsParams(head=2, dense=1, runners=512, finest=16), 768),
+]
 
 
-@given(
-    made=params,
-    world=worlds,
-    expression=expressions,
-    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
-    k=st.integers(1, 6),
-    span=times,
-    planar=st.booleans(),
-    region=regions,
-    few=st.sampled_from([0, 2, 768]),
-)
-@settings(max_examples=150, deadline=None)
-def test_any_head(
-    made: PostingsParams,
-    world: list[Row],
-    expression: Expression,
-    at: tuple[float, float],
-    k: int,
-    span: tuple[int, int],
-    planar: bool,
-    region: Region,
-    few: int,
-) -> None:
-    with patch.object(index, "PARAMS", made), patch.object(index, "FEW_ROWS", few):
-        config = config_of(space=PLANE if planar else None)
-        fast, slow = segment_of(world, config, "postings"), segment_of(world, config, "scan")
-        found, mm = fast.index.nearest(conjuncts_of(expression, fast, config), at, k, *span, config.space)
-        names = [int(name[1:]) for name in fast.rows(found)["id"].to_pylist()]
-        expected = naive_nearest(world, expression, at, k, span, config.space)
-        assert sorted(zip(mm.tolist(), names, strict=True)) == expected
-        boxes = pieces(region, Space())
-        answers = [ids_of(s, s.index.range(conjuncts_of(expression, s, config), boxes, *span)) for s in (fast, slow)]
+@pytest.mark.parametrize("check", OBJECT_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(("params", "few"), SMALL)
+def test_any_head_conforms(check, params: PostingsParams, few: int) -> None:
+    with patch.object(index, "PARAMS", params), patch.object(index, "FEW_ROWS", few):
+        check(index.PostingsIndex)
+
+
+def city(n: int) -> list[Row]:
+    rng = np.random.default_rng(11)
+    centres = rng.uniform((-170, -80), (170, 80), (6, 2))[rng.integers(0, 6, n)]
+    places = centres + rng.normal(0, 0.3, (n, 2))
+    vocabulary = np.array([f"w{i}" for i in range(40)])
+    weights = 1 / np.arange(1, 41)
+    texts = [" ".join(rng.choice(vocabulary, 6, p=weights / weights.sum())) for _ in range(n)]
+    return [Row(x, y, int(t), text) for (x, y), t, text in zip(places, rng.integers(0, 20, n), texts, strict=True)]
+
+
+def test_postings_read_little_and_skewed_data_is_answered_exactly() -> None:
+    config, world = config_of(), city(6000)
+    fast, slow = segment_of(world, config, "postings"), segment_of(world, config, "scan")
+    rng = np.random.default_rng(2)
+    for i in range(60):
+        row = world[int(rng.integers(0, len(world)))]
+        size = float(rng.choice([0.01, 0.2, 3.0]))
+        box = np.array([[row.lon - size, row.lat - size, row.lon + size, row.lat + size]])
+        words = all_of(row.text.split()[: i % 3]) if i % 3 else parse("")
+        answers = []
+        for segment in (fast, slow):
+            conjuncts = conjuncts_of(words, segment, config)
+            found = segment.index.range(conjuncts, box, 2, 18)
+            near = segment.index.nearest(conjuncts, (row.lon + size, row.lat), 1 + i % 7, 2, 18, config.space)
+            answers.append((ids_of(segment, found), near[1].tolist(), ids_of(segment, near[0])))
         assert answers[0] == answers[1]
-        check_top("postings", world, region, span, k, 64)
+    assert fast.index.work.calls > 0
+    assert fast.index.work.candidates * 5 < slow.index.work.candidates
+    assert len(getattr(_kernels.range_rows, "signatures", [0])) == 1
 
 
 def town(n: int, words: int = 400) -> list[Row]:
@@ -248,7 +253,7 @@ def distance(geographic: bool, at: tuple[float, float], x: float, y: float) -> i
 
 
 @given(
-    st.lists(rows, min_size=1, max_size=20),
+    st.lists(worlds.rows, min_size=1, max_size=20),
     st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
     st.tuples(st.floats(-180, 180), st.floats(-90, 90)),
     st.tuples(st.floats(-180, 180), st.floats(-90, 90)),

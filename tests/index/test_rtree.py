@@ -2,122 +2,56 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_worlds import (
-    LATS,
-    LONS,
-    PLANE,
-    Row,
-    columns_of,
-    config_of,
-    naive_distance,
-    naive_inside,
-    planar_regions,
-    regions,
-    rows,
-)
+from tests.index.segment_cases import opened_with_terms, with_params
 
 from sightline.geo.bounds import pieces
 from sightline.index.objects.blocks import walks_kernels as walks
 from sightline.index.objects.rtree import RTreeIndex, RTreeParams
-from sightline.index.protocol import Conjunct
 from sightline.model.regions import Box, Circle, Region
 from sightline.model.space import Space
+from sightline.testing import small_worlds
+from sightline.testing.object_indexes import OBJECT_CHECKS
+from sightline.testing.oracle_geometry import distance_mm
+from sightline.testing.small_worlds import Row, lies_in
 
 WORLD = Box(-180, -90, 180, 90)
 ALWAYS = (-(2**63), 2**63 - 1)
-worlds = st.lists(rows, min_size=1, max_size=40)
+worlds = st.lists(small_worlds.rows, min_size=1, max_size=40)
 shapes = st.builds(RTreeParams, st.sampled_from([1, 2, 3]), st.sampled_from([2, 3, 16]))
 spans = st.tuples(st.integers(-1, 21), st.integers(-1, 21))
 
 
-def opened(world: list[Row], params: RTreeParams | None = None) -> tuple[RTreeIndex, list[set[int]], list[Row]]:
-    """A reader, and the term ids and places of its rows in its order."""
-    objects = columns_of(world, config_of())
-    order, arrays = RTreeIndex.build(objects, (-180, -90, 180, 90), params)
-    offsets, ids = objects.terms.offsets, objects.terms.ids
-    terms = [set(ids[offsets[i] : offsets[i + 1]].tolist()) for i in order.tolist()]
-    return RTreeIndex.open(lambda name: arrays[name], len(world)), terms, [world[i] for i in order.tolist()]
+opened = partial(opened_with_terms, RTreeIndex)
 
 
-def wanted(terms: set[int], conjuncts: list[Conjunct]) -> bool:
-    return any(terms.issuperset(pos) and terms.isdisjoint(neg) for pos, neg in conjuncts)
-
-
-@st.composite
-def conjunct_lists(draw: st.DrawFn) -> list[tuple[list[int], list[int]]]:
-    few = st.lists(st.integers(0, 7), max_size=3, unique=True)
-    return draw(st.lists(st.tuples(few, few), max_size=3))
-
-
-def known(conjuncts: list[Conjunct], terms: list[set[int]]) -> list[Conjunct]:
-    """Without the conjuncts a caller would have dropped."""
-    ids = set().union(*terms)
-    return [(pos, [t for t in neg if t in ids]) for pos, neg in conjuncts if ids.issuperset(pos)]
-
-
-@given(world=worlds, params=shapes, conjuncts=conjunct_lists(), region=regions, span=spans)
-@settings(max_examples=120, deadline=None)
-def test_small_nodes_range(
-    world: list[Row], params: RTreeParams, conjuncts: list[Conjunct], region: Region, span: tuple[int, int]
-) -> None:
-    reader, terms, placed = opened(world, params)
-    boxes, asked = pieces(region, Space()), known(conjuncts, terms)
-    expected = [
-        i
-        for i, row in enumerate(placed)
-        if span[0] <= row.ts <= span[1]
-        and wanted(terms[i], asked)
-        and any(w <= row.lon <= e and s <= row.lat <= n for w, s, e, n in boxes.tolist())
-    ]
-    assert reader.range(asked, boxes, *span).tolist() == expected
+@pytest.mark.parametrize("check", OBJECT_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("params", [RTreeParams(*shape) for shape in ((1, 2), (2, 3), (3, 16), (1, 16))])
+def test_small_nodes_conform(check, params: RTreeParams) -> None:
+    check(with_params(RTreeIndex, params))
 
 
 @given(
     world=worlds,
     params=shapes,
-    conjuncts=conjunct_lists(),
+    region=st.one_of(small_worlds.regions, small_worlds.planar_regions),
     span=spans,
-    k=st.integers(1, 8),
-    at=st.tuples(st.sampled_from(LONS), st.sampled_from(LATS)),
-    planar=st.booleans(),
+    k=st.integers(1, 5),
 )
-@settings(max_examples=120, deadline=None)
-def test_small_nodes_nearest(
-    world: list[Row],
-    params: RTreeParams,
-    conjuncts: list[Conjunct],
-    span: tuple[int, int],
-    k: int,
-    at: tuple[float, float],
-    planar: bool,
-) -> None:
-    space = PLANE if planar else Space()
-    reader, terms, placed = opened(world, params)
-    asked = known(conjuncts, terms)
-    near = sorted(
-        (naive_distance(space, at, (row.lon, row.lat)), i)
-        for i, row in enumerate(placed)
-        if span[0] <= row.ts <= span[1] and wanted(terms[i], asked)
-    )
-    found, mm = reader.nearest(asked, at, k, *span, space)
-    expected = [pair for pair in near if len(near) <= k or pair[0] <= near[k - 1][0]]
-    assert list(zip(mm.tolist(), found.tolist(), strict=True)) == expected
-
-
-@given(world=worlds, params=shapes, region=st.one_of(regions, planar_regions), span=spans, k=st.integers(1, 5))
 @settings(max_examples=150, deadline=None)
 def test_small_nodes_counts(
     world: list[Row], params: RTreeParams, region: Region, span: tuple[int, int], k: int
 ) -> None:
-    space = PLANE if region.planar else Space()
+    space = small_worlds.PLANE if region.planar else Space()
     reader, terms, placed = opened(world, params)
     expected = [0] * len(reader.term_counts(pieces(WORLD, Space()), *ALWAYS, WORLD, Space()))
     for i, row in enumerate(placed):
-        if span[0] <= row.ts <= span[1] and naive_inside(region, row, space):
+        if span[0] <= row.ts <= span[1] and lies_in(region, row, space):
             for term in terms[i]:
                 expected[term] += 1
     boxes = pieces(region, space)
@@ -142,8 +76,8 @@ def test_bounds_of_boxes_hold_for_their_points(
     box = np.array([min(xs), min(ys), max(xs), max(ys)])
     points = [(a, b) for a in np.linspace(box[0], box[2], 9) for b in np.linspace(box[1], box[3], 9)]
     box.flags.writeable = False
-    for space in (Space(), PLANE):
-        distances = [naive_distance(space, (x, y), point) for point in points]
+    for space in (Space(), small_worlds.PLANE):
+        distances = [distance_mm(*(x, y), *point, planar=not space.is_geographic) for point in points]
         least = int(walks.box_distance_mm(space.is_geographic, x, y, box))
         assert least <= min(distances)
         if (x, y) in points:
@@ -159,14 +93,14 @@ def test_the_bound_is_the_distance_to_the_nearest_meridian() -> None:
     box = np.array([10.0, 20.0, 30.0, 60.0])
     box.flags.writeable = False
     for at, point in [((0, 0), (10, 20)), ((20, 0), (20, 20)), ((-170, 80), (30, 60)), ((25, 70), (25, 60))]:
-        assert abs(naive_distance(Space(), at, point) - walks.box_distance_mm(True, *map(float, at), box)) <= 11
+        assert abs(distance_mm(*at, *point) - walks.box_distance_mm(True, *map(float, at), box)) <= 11
     assert walks.box_distance_mm(True, 20.0, 40.0, box) == 0
-    foot = min(naive_distance(Space(), (-30, 30), (10, lat)) for lat in np.linspace(20, 60, 4001))
-    assert foot < min(naive_distance(Space(), (-30, 30), (10, lat)) for lat in (20, 60))
+    foot = min(distance_mm(*(-30, 30), *(10, lat)) for lat in np.linspace(20, 60, 4001))
+    assert foot < min(distance_mm(*(-30, 30), *(10, lat)) for lat in (20, 60))
     assert 0 <= foot - walks.box_distance_mm(True, -30.0, 30.0, box) < 10_000
     far = np.array([179.0, 0.0, 180.0, 1.0])
     far.flags.writeable = False
-    assert abs(walks.box_distance_mm(True, -179.0, 0.0, far) - naive_distance(Space(), (-179, 0), (180, 0))) <= 11
+    assert abs(walks.box_distance_mm(True, -179.0, 0.0, far) - distance_mm(*(-179, 0), *(180, 0))) <= 11
 
 
 def city(n: int) -> list[Row]:
@@ -216,7 +150,7 @@ def test_nodes_inside_add_their_tables(shape: str) -> None:
     before = reader.nodes_opened, reader.tables_added
     x, y = (float(np.median([getattr(row, axis) for row in placed if "town3" in row.text])) for axis in ("lon", "lat"))
     town: Region = Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5) if shape == "box" else Circle(x, y, 50_000.0)
-    inside = sum(naive_inside(town, row, Space()) for row in placed)
+    inside = sum(lies_in(town, row, Space()) for row in placed)
     counts = reader.term_counts(pieces(town, Space()), *ALWAYS, town, Space())
     assert counts.max() == inside > 1000
     assert reader.tables_added > before[1]

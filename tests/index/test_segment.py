@@ -9,11 +9,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_worlds import Row, columns_of, config_of, rows, table_of
+from tests.index.segment_cases import table_of
 
 from sightline.index.objects.segment import Segment, build_segment, merge_segments
 from sightline.index.registry import OBJECT_INDEXES
 from sightline.store.array_file import ArrayFile, write_array_file
+from sightline.testing.small_worlds import Row, columns_of, config_of, rows
 
 worlds = st.lists(rows, min_size=1, max_size=12)
 

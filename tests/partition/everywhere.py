@@ -13,7 +13,6 @@ from sightline.partition.protocol import QueryRoutes
 class EverywhereRouting(BroadcastRouting):
     """Objects and queries on all workers."""
 
-    name: ClassVar[str] = "everywhere"
     duplicates: ClassVar[bool] = True
 
     def route_queries(self, block):

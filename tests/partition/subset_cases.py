@@ -1,4 +1,4 @@
-"""Small planes with objects and subscriptions, and plain loops that count in them, for KOP, SOP and DkM-SKS."""
+"""Small planes with objects and subscriptions, and plain loops that count in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sightline.index.standing.block import QueryBlock
 from sightline.model.config import StoreConfig
 from sightline.model.space import Space
 from sightline.partition.history import History
-from sightline.partition.sample import Sample
+from sightline.partition.sample import ObjectSample
 from sightline.partition.subsets.subscriptions import Subscriptions
 from sightline.text.tokeniser import tokenise
 
@@ -28,9 +28,9 @@ def objects_of(rows, config=PLANE):
     return ObjectColumns(x, y, np.zeros(len(rows), np.int64), terms)
 
 
-def block_of(queries, config=PLANE, first=0):
+def block_of(queries, config=PLANE, first=0, start=0, end=1):
     nums = np.arange(first, first + len(queries))
-    return QueryBlock.from_queries(queries, [str(num) for num in nums], nums, 0, 1, config)
+    return QueryBlock.from_queries(queries, [str(num) for num in nums], nums, start, end, config)
 
 
 def history_of(rows, queries, config=PLANE, first=0):
@@ -38,7 +38,7 @@ def history_of(rows, queries, config=PLANE, first=0):
 
 
 def subscriptions_of(rows, queries, config=PLANE):
-    sample = Sample.of(objects_of(rows, config), config.space.is_geographic)
+    sample = ObjectSample.of(objects_of(rows, config), config.space.is_geographic)
     return Subscriptions.of(block_of(queries, config), sample, config.space)
 
 

@@ -23,7 +23,7 @@ def words_of(subscriptions):
     for side in (0, 1):
         runs = [sorted(conjunct[side]) for conjunct in conjuncts]
         lists += [np.cumsum([0] + [len(run) for run in runs]), np.array([term for run in runs for term in run])]
-    return frozen_fields(dkm_sks.Words, (first, *lists))
+    return frozen_fields(dkm_sks.QueryWords, (first, *lists))
 
 
 def any_of(*terms):

@@ -11,7 +11,7 @@ from sightline.partition.subsets import DkmSksParams, DkmSksRouting
 from sightline.partition.subsets.division import HYBRID, SPATIAL
 from sightline.partition.subsets.dkm_sks import assigned_apart, hybrid_subsets
 from sightline.partition.subsets.splitting import Subset, hybrid_parts
-from sightline.partition.subsets.subscriptions import Costs
+from sightline.partition.subsets.subscriptions import SubscriptionCosts
 from tests.partition.subset_cases import (
     PLANE,
     block_of,
@@ -29,7 +29,9 @@ ROWS = [(1, 1, "a"), (1, 2, "a b"), (2, 1, "b"), (2, 2, "c"), (6, 6, "a c"), (7,
 
 
 def costs_of(queries, rectangle, rows=ROWS):
-    return Costs(subscriptions_of(rows, queries)).within(np.arange(len(queries)), np.array(rectangle, np.float64))
+    return SubscriptionCosts(subscriptions_of(rows, queries)).within(
+        np.arange(len(queries)), np.array(rectangle, np.float64)
+    )
 
 
 def test_equations_4_and_5_by_hand():
@@ -54,7 +56,7 @@ grid = st.integers(0, 8)
 def test_equation_5_counts_like_brute_force(rows, keywords, corners):
     """One tally for several rectangles, one after the other."""
     queries = [near(" OR ".join(sorted(words)), 1, 1) for words in keywords]
-    costs = Costs(subscriptions_of(rows, queries))
+    costs = SubscriptionCosts(subscriptions_of(rows, queries))
     for x1, y1, x2, y2 in corners:
         r = (min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
         want = [sum(held(rows, r, word) for word in words) for words in keywords]
@@ -142,8 +144,10 @@ def test_both_orders_of_the_parameters(gamma1, gamma2):
 def test_a_split_looks_at_eight_rectangles_at_most(monkeypatch):
     """Work done: the root, then four quarters and four hybrid sets for each split."""
     asked = []
-    plain = Costs.within
-    monkeypatch.setattr(Costs, "within", lambda self, rows, box: asked.append(len(rows)) or plain(self, rows, box))
+    plain = SubscriptionCosts.within
+    monkeypatch.setattr(
+        SubscriptionCosts, "within", lambda self, rows, box: asked.append(len(rows)) or plain(self, rows, box)
+    )
     rows = [(x, y, "a") for x, y in CORNERS]
     subscriptions = subscriptions_of(rows, [near("a", x, y, 3) for x, y in CORNERS])
     subsets = hybrid_subsets(subscriptions, np.arange(16), 1, DkmSksParams(gamma1=7))

@@ -17,7 +17,7 @@ from sightline.model.config import StoreConfig
 from sightline.partition.cost.ps2stream import LoadCosts
 from sightline.partition.history import History
 from sightline.partition.kdt_tree import HybridParams, KdtTreeRouting
-from sightline.partition.kdt_tree.grid_t import CellNode, Vocabulary, grid_of, plain_nodes
+from sightline.partition.kdt_tree.grid_t import CellNode, NodeVocabulary, grid_of, plain_nodes
 from sightline.text.dictionary import TermDictionary
 from sightline.text.tokeniser import tokenise
 from tests.stages import worlds
@@ -51,7 +51,7 @@ def words_of(parts, closed=()):
     names = [*parts, *closed]
     part = np.array([*parts.values(), *(0 for _ in closed)], np.int32)
     keyed = np.array([True] * len(parts) + [False] * len(closed))
-    return Vocabulary(hashes(*names), part, keyed, np.where(keyed, 1, 9).astype(np.int32))
+    return NodeVocabulary(hashes(*names), part, keyed, np.where(keyed, 1, 9).astype(np.int32))
 
 
 def sent(routing, rows):
@@ -151,7 +151,9 @@ def test_unseen_terms_meet_by_their_hash(figure3):
 
 
 def test_the_rarest_key_is_taken():
-    words = Vocabulary(hashes("kiwi", "lemon"), np.array([0, 1], np.int32), np.array([True, True]), np.array([5, 2]))
+    words = NodeVocabulary(
+        hashes("kiwi", "lemon"), np.array([0, 1], np.int32), np.array([True, True]), np.array([5, 2])
+    )
     grid = grid_of(np.zeros(0), np.zeros(0), [CellNode((0, 0, 0, 0), 2, words)])
     routing = KdtTreeRouting(2, WORLD, grid, frozen([0, 1], np.int32))
     assert stands(routing, [sl.RangeQuery("kiwi lemon", sl.Box(0, 0, 1, 1))]) == [{1}]

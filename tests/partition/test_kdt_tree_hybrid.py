@@ -27,7 +27,7 @@ from sightline.partition.kdt_tree.hybrid.algorithm import (
 )
 from sightline.partition.kdt_tree.hybrid.merging import leaf_members, merge_leaves
 from sightline.partition.kdt_tree.hybrid.node import best_cut, cut_along, halves, root_of, text_similarity
-from sightline.partition.kdt_tree.hybrid.sample import Sample, grid_lines
+from sightline.partition.kdt_tree.hybrid.sample import WorkloadSample, grid_lines
 from sightline.partition.kdt_tree.hybrid.text_parts import node_text, text_parts
 from sightline.partition.terms._kernels import hashed_to
 from tests.partition.test_kdt_tree import (
@@ -35,7 +35,7 @@ from tests.partition.test_kdt_tree import (
     WORDS,
     WORLD,
     CellNode,
-    Vocabulary,
+    NodeVocabulary,
     block_of,
     grid_of,
     hashes,
@@ -50,7 +50,7 @@ HERE = sl.Box(0, 0, 4, 4)
 
 
 def sample_of(rows, queries, side=64):
-    return Sample.of(history_of(rows, queries), side)
+    return WorkloadSample.of(history_of(rows, queries), side)
 
 
 def quadrants():
@@ -252,7 +252,7 @@ def test_loads_of_parts_are_what_the_dispatcher_sends(past, standing, parts):
     assert made.loads == pytest.approx(
         [steady_loads(len(o), len(q), LoadCosts())[0] for o, q in zip(made.objects, made.queries, strict=True)]
     )
-    words = Vocabulary(sample.terms[made.terms], made.part, made.keyed, made.counts)
+    words = NodeVocabulary(sample.terms[made.terms], made.part, made.keyed, made.counts)
     grid = grid_of(sample.x_edges, sample.y_edges, [CellNode(node.box, parts, words)])
     routing = KdtTreeRouting(parts, WORLD, grid, frozen(np.arange(parts), np.int32))
     to = routing.route_objects(objects_of(past))

@@ -12,7 +12,7 @@ from sightline.model.config import StoreConfig
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.history import History
 from sightline.partition.qt_tree import QtTreeParams, QtTreeRouting
-from sightline.partition.qt_tree.workload import Workload
+from sightline.partition.qt_tree.workload import TreeWorkload
 from sightline.partition.statistics.distribution import Statistics
 from tests.partition.qt_cases import CITY, PLANE, SECOND, block_of, hash_of, history_of, near, objects_of, top, within
 
@@ -33,7 +33,7 @@ def test_statistics_of_a_history_by_hand():
     standing = [within("flood", 0, 0, 4, 4), top(4, 4, 8, 8), near("")]
     lifetimes = block_of(standing, starts=[0, 0, MIN_US], ends=[1 * SECOND, 3 * SECOND, MAX_US])
     history = History(objects_of([(1, 1, "flood")]), lifetimes, block_of(asked), 2 * SECOND)
-    work = Workload.of(history, PLANE.space)
+    work = TreeWorkload.of(history, PLANE.space)
     assert work.hashes.tolist() == sorted(hash_of(word) for word in ("flood", "boat", "calm"))
     mass = dict(zip(work.hashes.tolist(), work.mass.tolist(), strict=True))
     assert mass[hash_of("flood")] == [2.5 / 4, 0]
@@ -60,7 +60,7 @@ def test_statistics_of_a_history_by_hand():
 
 
 def test_a_query_without_keywords_is_covered_by_everything():
-    work = Workload.of(history_of([], [within("", 0, 0, 8, 8), top(0, 0, 8, 8)]), PLANE.space)
+    work = TreeWorkload.of(history_of([], [within("", 0, 0, 8, 8), top(0, 0, 8, 8)]), PLANE.space)
     assert work.hashes.tolist() == []
     assert work.model.srq_lengths[:2].tolist() == [1, 0]
 
@@ -70,7 +70,7 @@ def test_earlier_searches_count_by_hand():
     searches = block_of([within("boat", 5, 5, 7, 7)] * 3 + [top(5, 5, 7, 7)])
     past = Statistics.empty(PLANE.space).added(searches, asked=True).with_objects(objects_of(CITY), SECOND)
     history = replace(history_of(CITY, [within("flood", 0, 0, 8, 8)]), statistics=past.decayed(0.5))
-    work = Workload.of(history, PLANE.space)
+    work = TreeWorkload.of(history, PLANE.space)
     assert work.model.types.tolist() == pytest.approx([2.5 / 3, 0, 0.5 / 3, 0, 0, 0])
     assert work.statistics.span_s == 2
     south, north = (work.reached(np.array(sides, np.float64)) for sides in ((0, 0, 4, 4), (4, 4, 8, 8)))
@@ -88,7 +88,7 @@ def test_below_the_last_level_queries_are_told_apart():
     wide = sl.Space.planar((0, 0, 1024, 1024))
     config = StoreConfig(seed=1, space=wide)
     asked = [within("flood", 1, 1, 2, 2), within("boat", 5, 5, 6, 6), within("boat", 500, 500, 600, 600)]
-    work = Workload.of(history_of([(1, 1, "flood")], asked, config=config), wide)
+    work = TreeWorkload.of(history_of([(1, 1, "flood")], asked, config=config), wide)
     at = {side: work.reached(np.array([0, 0, side, side])).p[0] for side in (8, 4, 2, 1)}
     assert at == pytest.approx({8: 2 / 3, 4: 1 / 3, 2: 1 / 3, 1: 0})
     assert masses(work, ["flood"], 0, 0, 4, 4) == [1, 0]
@@ -99,7 +99,7 @@ def test_of_many_nearest_queries_a_sample_is_evaluated(monkeypatch):
     monkeypatch.setattr("sightline.partition.qt_tree.workload.EVALUATED", 2)
     some = [near("flood"), near("boat"), sl.NearestQuery("calm", (6, 6), 1, planar=True), near("boat")]
     history = history_of([(6, 6, "calm"), (1, 1, "flood")], [*some, within("flood", 0, 0, 1, 1)])
-    work = Workload.of(history, PLANE.space)
+    work = TreeWorkload.of(history, PLANE.space)
     assert work.model.types[:2].tolist() == [1 / 5, 4 / 5]
     assert work.reached(np.array([0, 0, 4, 4.0])).p[1] == 1 / 2
     assert work.reached(np.array([4, 4, 8, 8.0])).p[1] == 1

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import sightline as sl
 from sightline.geo.distance import distance_mm
-from sightline.index.protocol import NO_BOUND, ObjectColumns
-from sightline.index.standing.block import QueryBlock
-from sightline.model.config import StoreConfig
-from sightline.model.space import Space
+from sightline.index.protocol import NO_BOUND
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.reach import nearest_pieces, nearest_reach
-from sightline.text.tokeniser import tokenise
+from tests.partition import subset_cases
+from tests.partition.subset_cases import GLOBE, PLANE, objects_of
 
-PLANE = StoreConfig(seed=1, space=Space.planar((0, 0, 8, 8)))
-GLOBE = StoreConfig(seed=1)
-
-
-def block_of(queries, config=PLANE, start=MIN_US, end=MAX_US):
-    return QueryBlock.from_queries(
-        queries, [str(i) for i in range(len(queries))], np.arange(len(queries)), start, end, config
-    )
-
-
-def objects_of(rows, config=PLANE):
-    terms = tokenise(pa.array([text for _, _, text in rows], pa.string()), config.text, config.seed)
-    lon, lat = (np.array([row[i] for row in rows], np.float64) for i in (0, 1))
-    return ObjectColumns(lon, lat, np.zeros(len(rows), np.int64), terms)
+block_of = partial(subset_cases.block_of, start=MIN_US, end=MAX_US)
 
 
 EXPRESSIONS = {

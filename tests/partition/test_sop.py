@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sightline as sl
 from sightline.index.protocol import NO_BOUND
 from sightline.partition.allocate import longest_first
-from sightline.partition.sample import Sample
+from sightline.partition.sample import ObjectSample
 from sightline.partition.subsets import SopParams, SopRouting
 from sightline.partition.subsets.sop import assigned_whole, space_subsets
 from sightline.partition.subsets.splitting import Subset, quarters, split_until
@@ -95,7 +95,7 @@ def test_equation_2_counts_like_brute_force():
     rng = np.random.default_rng(5)
     for n in (1, 40, 700, 1500):
         rows = [(x, y, "") for x, y in rng.integers(0, 30, (n, 2)) / 4]
-        sample = Sample.of(objects_of(rows), geographic=False)
+        sample = ObjectSample.of(objects_of(rows), geographic=False)
         corners = rng.integers(-4, 34, (60, 2, 2)) / 4
         boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
         boxes[::7, 2:] = boxes[::7, :2]

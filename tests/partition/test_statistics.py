@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline as sl
-from sightline.index.protocol import NO_BOUND, ObjectColumns
-from sightline.index.standing.block import QueryBlock
-from sightline.model.config import StoreConfig
-from sightline.model.space import Space
+from sightline.index.protocol import NO_BOUND
 from sightline.model.time import MAX_US, MIN_US
 from sightline.partition.cost import sstd
 from sightline.partition.history import History
@@ -20,26 +18,16 @@ from sightline.partition.statistics.distribution import Statistics
 from sightline.partition.statistics.keywords import KeywordMasses
 from sightline.partition.statistics.pyramid import Pyramid, StatisticsParams
 from sightline.partition.statistics.searches import SearchCounts
-from sightline.partition.statistics.tally import Tally, queries_of
+from sightline.partition.statistics.tally import QueryTally, queries_of
 from sightline.text.dictionary import TermDictionary
-from sightline.text.tokeniser import tokenise
+from tests.partition import subset_cases
+from tests.partition.subset_cases import GLOBE, PLANE, objects_of
 
-PLANE = StoreConfig(seed=1, space=Space.planar((0, 0, 8, 8)))
-GLOBE = StoreConfig(seed=1)
 SMALL = StatisticsParams(levels=3)
 SRQ, SKQ, STQ, CRQ, CKQ, CTQ = range(6)
 
 
-def block_of(queries, config=PLANE, start=MIN_US, end=MAX_US):
-    return QueryBlock.from_queries(
-        queries, [str(i) for i in range(len(queries))], np.arange(len(queries)), start, end, config
-    )
-
-
-def objects_of(rows, config=PLANE):
-    terms = tokenise(pa.array([text for _, _, text in rows], pa.string()), config.text, config.seed)
-    lon, lat = (np.array([row[i] for row in rows], np.float64) for i in (0, 1))
-    return ObjectColumns(lon, lat, np.zeros(len(rows), np.int64), terms)
+block_of = partial(subset_cases.block_of, start=MIN_US, end=MAX_US)
 
 
 def hashes(*words):
@@ -157,7 +145,7 @@ def test_a_region_across_the_antimeridian_counts_once_per_cell(box):
 
 def test_a_box_costs_four_marks_a_level():
     """Work done: the whole space is no dearer than a point."""
-    tally = Tally(PLANE.space, 7)
+    tally = QueryTally(PLANE.space, 7)
     tally.locate(queries_of([block_of(ranges((0, 0, 8, 8)))]), asked=True)
     assert np.count_nonzero(tally.marks) == 4 * 8
     assert tally.overlaps()[SRQ].tolist() == [1] * 21_845

@@ -23,7 +23,7 @@ from sightline.text.term_batch import TermBatch
 from tests.partition.term_corpora import CONFIG, WORLD, block_of, hash_of, history, posts, topical
 
 ROUTINGS = [FrequencyRouting, HypergraphRouting, MetricRouting, TextRoutRouting]
-every_routing = pytest.mark.parametrize("routing", ROUTINGS, ids=lambda r: r.name)
+every_routing = pytest.mark.parametrize("routing", ROUTINGS)
 COLLIDING = StoreConfig(seed=1, hash_bits=3)
 
 words = st.sampled_from([f"w{i}" for i in range(9)])
@@ -235,7 +235,7 @@ def test_grouped_terms_send_objects_to_fewer_workers():
     """Work done on a corpus with topics: workers per object, owner included."""
     texts = topical(16, 40, 2000)
     past, later = history(texts, [" ".join(t.split()[:2]) for t in texts[:200]]), posts(topical(16, 40, 500, seed=8))
-    spread = {r.name: len(r.fitted(past, CONFIG.space, 8).route_objects(later).row) / 500 for r in ROUTINGS}
-    assert spread["hypergraph"] < 0.8 * spread["text-rout"], spread
-    assert spread["metric"] < 0.8 * spread["text-rout"], spread
-    assert spread["text-rout"] < 1 + 6
+    spread = {r: len(r.fitted(past, CONFIG.space, 8).route_objects(later).row) / 500 for r in ROUTINGS}
+    assert spread[HypergraphRouting] < 0.8 * spread[TextRoutRouting], spread
+    assert spread[MetricRouting] < 0.8 * spread[TextRoutRouting], spread
+    assert spread[TextRoutRouting] < 1 + 6

@@ -19,7 +19,7 @@ from sightline.geo.region_table import RegionTable
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.space import Space
-from sightline.partition.sample import Sample
+from sightline.partition.sample import ObjectSample
 
 __all__ = ["nearest_pieces", "nearest_reach"]
 
@@ -27,7 +27,7 @@ __all__ = ["nearest_pieces", "nearest_reach"]
 def nearest_reach(block: QueryBlock, objects: ObjectColumns, space: Space) -> I64:
     """Distance in whole millimetres to the k-th nearest object that satisfies the keywords, :data:`NO_BOUND` where
     fewer do. Every query of the block must be a nearest one."""
-    sample = Sample.of(objects, space.is_geographic)
+    sample = ObjectSample.of(objects, space.is_geographic)
     reach, _ = sample.reach_mm(sample.words(block), np.arange(len(block)), block.at, block.k)
     return reach
 

@@ -24,7 +24,7 @@ from sightline.testing import small_worlds as worlds
 from sightline.testing.oracle_terms import terms
 from sightline.testing.small_worlds import PLANE, Row, columns_of, config_of, has_words, lies_in, mm_between
 
-__all__ = ["OBJECT_CHECKS", "Indexed", "indexed", "nearest_by_a_loop", "term_counts_by_a_loop"]
+__all__ = ["OBJECT_CHECKS", "IndexedRows", "indexed", "nearest_by_a_loop", "term_counts_by_a_loop"]
 
 Span = tuple[int, int]
 WORLD = np.array([[-180.0, -90.0, 180.0, 90.0]])
@@ -34,7 +34,7 @@ _spans = st.tuples(st.integers(-1, 21), st.integers(-1, 21))
 _any_region: st.SearchStrategy[Region] = st.one_of(worlds.regions, worlds.planar_regions)
 
 
-class Indexed(NamedTuple):
+class IndexedRows(NamedTuple):
     """A world in an index, with what is needed to ask it."""
 
     reader: ObjectReader
@@ -57,7 +57,7 @@ class Indexed(NamedTuple):
         return [int(place) for place in self.order[rows]]
 
 
-def indexed(kind: type[ObjectIndex], world: Sequence[Row], config: StoreConfig, *, mapped: bool = False) -> Indexed:
+def indexed(kind: type[ObjectIndex], world: Sequence[Row], config: StoreConfig, *, mapped: bool = False) -> IndexedRows:
     """Build and open."""
     objects = columns_of(world, config)
     order, built = kind.build(objects, config.space.bounds)
@@ -66,7 +66,7 @@ def indexed(kind: type[ObjectIndex], world: Sequence[Row], config: StoreConfig, 
     assert built["ts"].tolist() == objects.ts[order].tolist()
     arrays = worlds.mapped(built) if mapped else {name: frozen(array) for name, array in built.items()}
     words = objects.terms.dictionary.strings().to_pylist()
-    return Indexed(kind.open(arrays.__getitem__, len(world)), order, words, config)
+    return IndexedRows(kind.open(arrays.__getitem__, len(world)), order, words, config)
 
 
 def nearest_by_a_loop(

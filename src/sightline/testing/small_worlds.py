@@ -71,9 +71,8 @@ polygons = st.sampled_from(
         Polygon([(-180, -90), (0, -90), (0, 90), (-180, 90)], [[(-100, -50), (-80, -50), (-80, 50), (-100, 50)]]),
     ]
 )
-regions: st.SearchStrategy[Region] = st.one_of(
-    st.builds(_box, lons, lons, lats, lats), st.builds(Circle, lons, lats, metres), polygons
-)
+boxes = st.builds(_box, lons, lons, lats, lats)
+regions: st.SearchStrategy[Region] = st.one_of(boxes, st.builds(Circle, lons, lats, metres), polygons)
 planar_regions: st.SearchStrategy[Region] = st.one_of(
     st.builds(_box, lons, lons, lats, lats, st.just(True)),
     st.builds(Circle, lons, lats, st.sampled_from([0.0, 0.25, 0.5, 90.0]), planar=st.just(True)),

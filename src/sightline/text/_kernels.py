@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.jit import kernel
-from sightline.text.cutting_kernels import SIGNS, CharTables, Texts, Words, cut, next_block
+from sightline.text.cutting_kernels import SIGNS, CharTables, CutWords, Texts, cut, next_block
 from sightline.text.lookup_kernels import TermSink, chunk, hash_bytes, same, store8
 from sightline.text.postings_kernels import RowSink
 
@@ -29,7 +29,7 @@ _LENGTH = np.uint64(0xFFFFFFFF)
 
 
 @kernel
-def _meet(words: Words, found: int, sink: TermSink, heads: U64, key: Key) -> None:
+def _meet(words: CutWords, found: int, sink: TermSink, heads: U64, key: Key) -> None:
     """Hash the words of a block and find the terms of those that are in the first slot they hash to; -1 for the others.
 
     No turn of a loop depends on the one before, so that cache misses overlap: a word costs three, its slot, its head
@@ -75,7 +75,7 @@ def _sort(keys: I64, start: int, end: int) -> None:
 
 @kernel
 def scan_rows(
-    tables: CharTables, texts: Texts, sink: TermSink, heads: U64, rows: RowSink, words: Words, state: I64, key: Key
+    tables: CharTables, texts: Texts, sink: TermSink, heads: U64, rows: RowSink, words: CutWords, state: I64, key: Key
 ) -> int:
     """Cut rows from state[0] on; FULL when the next block may not fit. state is (row, postings, rows of kind WHOLE).
 

@@ -48,7 +48,7 @@ class Texts(NamedTuple):
     whole_offsets: I64
 
 
-class Words(NamedTuple):
+class CutWords(NamedTuple):
     """Room for the words of a block of rows. The first four are what `cut` works with."""
 
     run: U8  # the rows in lower case
@@ -124,7 +124,7 @@ def _packed(eight: np.uint64) -> np.uint64:
 
 
 @kernel
-def _cut_ascii(data: U8, offsets: I64, row: int, stop: int, words: Words, at: int, found: int) -> int:
+def _cut_ascii(data: U8, offsets: I64, row: int, stop: int, words: CutWords, at: int, found: int) -> int:
     """Lower ASCII rows into ``run[at:]`` and list where their terms begin and end; how many are listed then.
 
     Words are where bits of a mask begin and end. No branch depends on a single character: guessing where words end
@@ -167,7 +167,7 @@ def _cut_ascii(data: U8, offsets: I64, row: int, stop: int, words: Words, at: in
 
 
 @kernel
-def _add_tags(words: Words, at: int, first: int, found: int) -> int:
+def _add_tags(words: CutWords, at: int, first: int, found: int) -> int:
     """List a tag behind each word that has a sign of its row before it."""
     flags, marks, starts, ends = words.flags, words.marks, words.starts, words.ends
     tags = 0
@@ -193,7 +193,7 @@ def _has_sign(flags: U8, marks: U64, place: np.int64) -> bool:
 
 @kernel
 def _cut_unicode(
-    tables: CharTables, data: U8, start: int, end: int, lower: int, words: Words, at: int, found: int
+    tables: CharTables, data: U8, start: int, end: int, lower: int, words: CutWords, at: int, found: int
 ) -> tuple[int, int]:
     """The same for one row of other characters, and where it ends in ``run``; lower is 0 for normalised text."""
     run, starts, ends = words.run, words.starts, words.ends
@@ -259,7 +259,7 @@ def next_block(texts: Texts, row: int, whole: int) -> tuple[int, int]:
 
 
 @kernel
-def cut(tables: CharTables, texts: Texts, row: int, stop: int, whole: int, words: Words) -> tuple[int, int]:
+def cut(tables: CharTables, texts: Texts, row: int, stop: int, whole: int, words: CutWords) -> tuple[int, int]:
     """Cut the rows of a block: the number of words, and of the rows of kind WHOLE so far."""
     data, offsets, kinds, whole_data, whole_offsets = texts
     rows = words.rows

@@ -20,7 +20,7 @@ from sightline.model._unicode14 import normalise, tables
 from sightline.model.text_config import TextConfig
 from sightline.text._kernels import DONE, scan_rows
 from sightline.text.arrow_rows import byte_rows
-from sightline.text.cutting_kernels import BLOCK_BYTES, BLOCK_ROWS, WHOLE, CharTables, Texts, Words, classify
+from sightline.text.cutting_kernels import BLOCK_BYTES, BLOCK_ROWS, WHOLE, CharTables, CutWords, Texts, classify
 from sightline.text.dictionary import TermDictionary, dictionary_of, hash_key, table_size
 from sightline.text.lookup_kernels import TermSink, fill_slots
 from sightline.text.postings_kernels import RowSink
@@ -110,11 +110,11 @@ def _scan(source: Texts, key: tuple[np.uint64, np.uint64]) -> tuple[RowSink, Ter
     return rows._replace(ids=rows.ids[:used].copy(), counts=rows.counts[:used].copy()), sink
 
 
-def _words(size: int) -> Words:
+def _words(size: int) -> CutWords:
     """Room for the words of rows of so many bytes."""
     masks = size // 64 + 1
     flags = np.empty(masks, (np.uint64, 8))
-    return Words(
+    return CutWords(
         np.empty(2 * size + 8, np.uint8), flags.view(np.uint8).ravel(), flags.ravel(), np.empty(masks, np.uint64),
         np.empty(BLOCK_ROWS, np.int64), np.empty(size + 1, np.int64), np.empty(size + 1, np.int64),
         np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(size, np.int64),

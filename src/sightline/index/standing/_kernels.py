@@ -18,19 +18,11 @@ import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
 from sightline.geo._kernels import step_of
+from sightline.index._kernels import Conjuncts
 from sightline.jit import kernel
 
 
-class Conjuncts(NamedTuple):
-    """Verification lists of a block: conjunct -> positive and negative term ids."""
-
-    pos_offsets: I64
-    pos: I32
-    neg_offsets: I64
-    neg: I32
-
-
-class Batch(NamedTuple):
+class ObjectBatch(NamedTuple):
     """The objects of one call."""
 
     lon: F64
@@ -57,7 +49,7 @@ class Posted(NamedTuple):
     box: I32  # [p, 4] quantised pieces
 
 
-class Scratch(NamedTuple):
+class MatchScratch(NamedTuple):
     """Marks of the object in hand."""
 
     present: U8  # per term of the block
@@ -87,7 +79,9 @@ def quantise_boxes(box: F64, grid: F64, out: I32) -> None:
 
 
 @kernel
-def accepted(query: int, third: int, tie: bool, i: int, lon: float, lat: float, exact: Exact, scratch: Scratch) -> int:
+def accepted(
+    query: int, third: int, tie: bool, i: int, lon: float, lat: float, exact: Exact, scratch: MatchScratch
+) -> int:
     """Row of the query that object ``i`` matches and has not matched before, or -1.
 
     The caller has found the inlined terms present and the point inside the quantised box; ``tie``: on its edge.

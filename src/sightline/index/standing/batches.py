@@ -10,7 +10,7 @@ from sightline.flat.arrays import I32, frozen
 from sightline.geo.contains import inside_pairs
 from sightline.geo.region_table import RegionTable
 from sightline.index.protocol import MatchPairs, ObjectColumns
-from sightline.index.standing._kernels import Batch
+from sightline.index.standing._kernels import ObjectBatch
 from sightline.model.space import Space
 from sightline.text.dictionary import TermDictionary
 
@@ -20,9 +20,9 @@ __all__ = ["collect_pairs", "exact_regions", "object_batch"]
 Run = Callable[[int, int, I32, I32], tuple[int, int, int]]
 
 
-def object_batch(objects: ObjectColumns, dictionary: TermDictionary) -> Batch:
+def object_batch(objects: ObjectColumns, dictionary: TermDictionary) -> ObjectBatch:
     """The objects as kernels take them; terms are compared with the index's once per distinct term."""
-    return Batch(
+    return ObjectBatch(
         frozen(objects.lon, np.float64),
         frozen(objects.lat, np.float64),
         frozen(objects.terms.offsets, np.int64),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from sightline.flat.arrays import F64, I32, I64, U8, offsets_of
 from sightline.flat.records import FlatRecord
 from sightline.geo.bounds import table_pieces
 from sightline.geo.region_table import RegionTable
-from sightline.index.standing._kernels import Conjuncts
+from sightline.index._kernels import Conjuncts
 from sightline.index.standing.bulk import QueryColumns, read_queries, read_table
 from sightline.index.standing.keywords import KeywordTable, spread_rows
 from sightline.index.standing.kinds import KIND_NEAREST, KIND_RANGE, KIND_TOP_TERMS
@@ -129,7 +129,6 @@ class QueryBlock(FlatRecord):
         if len(ids) != n:
             raise ValueError(f"{n} queries have {len(ids)} ids")
         piece_query, piece_box = table_pieces(columns.regions, config.space)
-        words = columns.keywords
         return cls(
             num=num,
             kind=columns.kind,
@@ -143,12 +142,7 @@ class QueryBlock(FlatRecord):
             window=columns.window,
             every=columns.every,
             anchor=np.where(start == MIN_US, 0, start),
-            conj_query=words.conj_query,
-            pos_offsets=words.pos_offsets,
-            pos=words.pos,
-            neg_offsets=words.neg_offsets,
-            neg=words.neg,
-            dictionary=words.dictionary,
+            **columns.keywords.columns(),
             ids=ids,
             queries=columns.queries,
         )
@@ -167,12 +161,7 @@ class QueryBlock(FlatRecord):
             regions=self.regions.take(index),
             piece_box=self.piece_box[pieces],
             piece_query=np.repeat(np.arange(len(index), dtype=np.int32), np.diff(piece_offsets)),
-            conj_query=words.conj_query,
-            pos_offsets=words.pos_offsets,
-            pos=words.pos,
-            neg_offsets=words.neg_offsets,
-            neg=words.neg,
-            dictionary=words.dictionary,
+            **words.columns(),
             ids=self.ids.take(pa.array(index)),
             queries=self.queries.take(pa.array(index)),
         )
@@ -184,7 +173,7 @@ class QueryBlock(FlatRecord):
             return blocks[0]
         first = np.cumsum([0] + [len(b) for b in blocks])
         words = KeywordTable.concat([b.keywords for b in blocks])
-        joined = {
+        joined: dict[str, Any] = {
             name: np.concatenate([getattr(b, name) for b in blocks])
             for name in ("num", "kind", "start", "end", "piece_box", "at", "k", "window", "every", "anchor")
         }
@@ -192,12 +181,7 @@ class QueryBlock(FlatRecord):
             **joined,
             regions=RegionTable.concat([b.regions for b in blocks]),
             piece_query=np.concatenate([b.piece_query + np.int32(f) for b, f in zip(blocks, first, strict=False)]),
-            conj_query=words.conj_query,
-            pos_offsets=words.pos_offsets,
-            pos=words.pos,
-            neg_offsets=words.neg_offsets,
-            neg=words.neg,
-            dictionary=words.dictionary,
+            **words.columns(),
             ids=pa.concat_arrays([b.ids for b in blocks]),
             queries=pa.concat_arrays([b.queries for b in blocks]),
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,12 +24,12 @@ import numpy.typing as npt
 from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.region_table import RegionTable
+from sightline.index._kernels import Conjuncts
 from sightline.index.protocol import MatchPairs, ObjectColumns
 from sightline.index.standing._kernels import (
-    Conjuncts,
     Exact,
+    MatchScratch,
     Posted,
-    Scratch,
     key_terms,
     quantise_boxes,
 )
@@ -84,20 +84,16 @@ class Checks(FlatRecord):
     def match(self, kernel: MatchKernel, index: Any, objects: ObjectColumns, room: int) -> MatchPairs:
         """All pairs that a kernel finds over its index, inside their regions."""
         batch, scratch = object_batch(objects, self.dictionary), self._scratch()
-
-        def run(first: int, n: int, out_object: I32, out_query: I32) -> tuple[int, int, int]:
-            return kernel(index, self.exact, batch, scratch, first, n, out_object, out_query)
-
-        pairs = collect_pairs(run, len(objects), room)
+        pairs = collect_pairs(partial(kernel, index, self.exact, batch, scratch), len(objects), room)
         if self.shaped.size == 0:
             return pairs
         kept = exact_regions(self.regions, self.space, objects, pairs.object, pairs.query, self._region_rows)
         return MatchPairs(*kept, pairs.candidates)
 
-    def _scratch(self) -> Scratch:
+    def _scratch(self) -> MatchScratch:
         present = np.zeros(len(self.dictionary) + 1, np.uint8)
         present[-1] = 1
-        return Scratch(present, np.zeros(self.queries, np.int32))
+        return MatchScratch(present, np.zeros(self.queries, np.int32))
 
 
 def posted(block: QueryBlock, grid: F64, frequency: npt.ArrayLike | None) -> tuple[Posted, I64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,10 @@ class KeywordTable:
     neg_offsets: I64
     neg: I32
     dictionary: TermDictionary
+
+    def columns(self) -> dict[str, Any]:
+        """What a block of queries has of it, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "rows"}
 
     def take(self, rows: npt.NDArray[Any]) -> KeywordTable:
         """The keywords of the given queries, in that order (a query may repeat); terms they lack are dropped."""

@@ -17,7 +17,7 @@ FINEST = 10  # 1024 x 1024, about the paper's fine grid
 PYRAMID = (4 ** (FINEST + 1) - 1) // 3  # cells of all levels
 
 
-class Postings(NamedTuple):
+class PyramidPostings(NamedTuple):
     """Per term the pyramid cells where conjuncts are posted under it, ascending, and how many.
 
     Term t has the entries ``first[t]:first[t + 1]``; the last term is the wildcard.
@@ -57,7 +57,7 @@ def pyramid_keys(conj_query: I32, term: I32, piece_first: I64, piece_box: F64, b
 
 
 @kernel
-def _posted_at(postings: Postings, term: int, cell: int) -> int:
+def _posted_at(postings: PyramidPostings, term: int, cell: int) -> int:
     low, high = postings.first[term], postings.first[term + 1]
     while low < high:
         middle = (low + high) >> 1
@@ -72,7 +72,7 @@ def _posted_at(postings: Postings, term: int, cell: int) -> int:
 
 @kernel
 def candidates_checked(
-    lon: F64, lat: F64, bounds: F64, offsets: I64, ids: I32, term_of: I32, postings: Postings
+    lon: F64, lat: F64, bounds: F64, offsets: I64, ids: I32, term_of: I32, postings: PyramidPostings
 ) -> I64:
     """q_l: conjuncts posted under a term of the object, or under none, in a pyramid cell that holds it."""
     wildcard = len(postings.first) - 2

@@ -14,7 +14,7 @@ from sightline.flat.arrays import F64, I64, frozen, offsets_of, places_in
 from sightline.flat.records import frozen_fields
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
-from sightline.partition.a_grid._kernels import PYRAMID, Postings, candidates_checked, pyramid_keys
+from sightline.partition.a_grid._kernels import PYRAMID, PyramidPostings, candidates_checked, pyramid_keys
 from sightline.text.postings_kernels import rarest_terms
 
 __all__ = ["queries_checked"]
@@ -34,7 +34,7 @@ def queries_checked(objects: ObjectColumns, standing: QueryBlock, bounds: F64) -
     )  # fmt: skip
 
 
-def _posted(standing: QueryBlock, number: I64, frequency: I64, bounds: F64) -> Postings:
+def _posted(standing: QueryBlock, number: I64, frequency: I64, bounds: F64) -> PyramidPostings:
     wildcard = len(frequency)
     key = rarest_terms(standing.pos_offsets, standing.pos, standing.dictionary.hashes, frozen(frequency[number]))
     term = np.append(number, wildcard)[key]  # -1: the wildcard
@@ -46,4 +46,4 @@ def _posted(standing: QueryBlock, number: I64, frequency: I64, bounds: F64) -> P
     begins = np.flatnonzero(np.diff(keys, prepend=-1))
     distinct = keys[begins]
     first = np.searchsorted(distinct, np.arange(wildcard + 2) * PYRAMID)
-    return frozen_fields(Postings, (first, distinct % PYRAMID, np.diff(begins, append=len(keys))))
+    return frozen_fields(PyramidPostings, (first, distinct % PYRAMID, np.diff(begins, append=len(keys))))

@@ -56,7 +56,7 @@ def workloads(model: CostModel, p: F64, objects: F64, rates: F64, h_srq: F64, h_
     return out
 
 
-class Words(NamedTuple):
+class QueryWords(NamedTuple):
     """Keywords of subscriptions: conjuncts of each, positive and negative terms of a conjunct (-1: nobody has it)."""
 
     conjuncts: I64
@@ -67,7 +67,7 @@ class Words(NamedTuple):
 
 
 @kernel
-def expected_matches(words: Words, subscription: int, counts: I64, objects: int) -> float:
+def expected_matches(words: QueryWords, subscription: int, counts: I64, objects: int) -> float:
     """Equations 1 and 5 of DkM-SKS times |O_init|: the sum over the conjuncts of a subscription.
 
     ``objects`` is |O_R| (all objects for Equation 1), ``counts[t]`` how many of them have term t. The first positive
@@ -90,7 +90,7 @@ def expected_matches(words: Words, subscription: int, counts: I64, objects: int)
 
 
 @kernel
-def subscription_costs(words: Words, rows: I64, counts: I64, objects: int) -> F64:
+def subscription_costs(words: QueryWords, rows: I64, counts: I64, objects: int) -> F64:
     """:func:`expected_matches` of the subscriptions ``rows``."""
     out = np.empty(len(rows), np.float64)
     for i in range(len(rows)):

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from sightline.flat.arrays import F64, I32, I64, frozen
 from sightline.partition.cost import _kernels
-from sightline.partition.cost._kernels import Words
+from sightline.partition.cost._kernels import QueryWords
 
-__all__ = ["Words", "most_overlapping", "space_costs", "subscription_costs", "subset_cost"]
+__all__ = ["QueryWords", "most_overlapping", "space_costs", "subscription_costs", "subset_cost"]
 
 
-def subscription_costs(words: Words, rows: I64, counts: npt.ArrayLike, objects: int) -> F64:
+def subscription_costs(words: QueryWords, rows: I64, counts: npt.ArrayLike, objects: int) -> F64:
     """Equation 1, and Equations 4-5 for a rectangle R: C(s) = sum of P(R, lambda) over the keywords of s.
 
     ``objects`` is |O_R| and ``counts[t]`` is |O_{R, t}|, of all objects for Equation 1. Only the counts of terms that

@@ -18,12 +18,12 @@ from sightline.flat.records import frozen_fields
 from sightline.partition.kdt_tree._kernels import GridT, slots_for
 from sightline.text.dictionary import table_size
 
-__all__ = ["CellNode", "Vocabulary", "grid_of", "plain_nodes"]
+__all__ = ["CellNode", "NodeVocabulary", "grid_of", "plain_nodes"]
 
 Box = tuple[int, int, int, int]
 
 
-class Vocabulary(NamedTuple):
+class NodeVocabulary(NamedTuple):
     """The terms a textual node knows: distinct hashes, the part of each, whether it is in H2, objects that had it."""
 
     terms: I64
@@ -37,7 +37,7 @@ class CellNode(NamedTuple):
 
     box: Box
     parts: int = 1
-    vocabulary: Vocabulary | None = None
+    vocabulary: NodeVocabulary | None = None
 
 
 def grid_of(x_edges: F64, y_edges: F64, nodes: Sequence[CellNode]) -> GridT:

@@ -31,9 +31,9 @@ from sightline.partition.kdt_tree._kernels import (
     send_objects,
     visited_leaves,
 )
-from sightline.partition.kdt_tree.grid_t import CellNode, Vocabulary, grid_of, plain_nodes
+from sightline.partition.kdt_tree.grid_t import CellNode, NodeVocabulary, grid_of, plain_nodes
 from sightline.partition.kdt_tree.hybrid.algorithm import HybridParams, partition_workload
-from sightline.partition.kdt_tree.hybrid.sample import Sample
+from sightline.partition.kdt_tree.hybrid.sample import WorkloadSample
 from sightline.partition.leaf_routes import Unlearning, with_nearest_everywhere
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
 
@@ -71,13 +71,13 @@ class KdtTreeRouting(FlatRecord, Unlearning):
         """The kd^t-tree of Algorithm 1 for a history; snapshot queries do not count (the paper has none)."""
         if len(history.objects) == 0:
             return cls.start(space, workers)
-        sample = Sample.of(history, params.side)
+        sample = WorkloadSample.of(history, params.side)
         tree = partition_workload(sample, workers, params)
         nodes = [CellNode(node.box) for node in tree.nodes]
         for i, node in enumerate(tree.nodes):
             if node.parts is not None:
                 known = node.parts
-                words = Vocabulary(sample.terms[known.terms], known.part, known.keyed, known.counts)
+                words = NodeVocabulary(sample.terms[known.terms], known.part, known.keyed, known.counts)
                 nodes[i] = CellNode(node.box, len(known.loads), words)
         grid = grid_of(sample.x_edges, sample.y_edges, nodes)
         return cls(workers, np.array(space.bounds), grid, tree.leaf_worker)

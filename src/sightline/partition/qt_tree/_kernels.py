@@ -25,7 +25,7 @@ LEAF, SPATIAL, TEXTUAL = 0, 1, 2
 FOUR, ALL = 4, 15  # children of a node, and a bit for each
 
 
-class Nodes(NamedTuple):
+class TreeNodes(NamedTuple):
     """What a descent looks at; node 0 is the root."""
 
     kind: U8
@@ -35,7 +35,7 @@ class Nodes(NamedTuple):
     lists: I32  # first of the four keyword lists of a textual node
 
 
-class Asked(NamedTuple):
+class AskedKeywords(NamedTuple):
     """Keywords of snapshot queries: M_srq and M_skq, and how many keywords such queries have."""
 
     mass: F64  # [terms, 2] SRQ, SKQ
@@ -53,7 +53,7 @@ class Lists(NamedTuple):
     weight: F64  # [m, 2] probability that a random query is an SRQ (SKQ) that reaches the region
 
 
-class Words(NamedTuple):
+class WeightedWords(NamedTuple):
     """Every keyword of every SRQ and SKQ that is known itself."""
 
     term: I32  # -1: not in the table
@@ -68,7 +68,7 @@ class Past(NamedTuple):
     total: F64  # [2] with those of terms that are not in the table
 
 
-class Rows(NamedTuple):
+class TermRows(NamedTuple):
     """Distinct terms of each object."""
 
     offsets: I64
@@ -76,13 +76,13 @@ class Rows(NamedTuple):
 
 
 @kernel
-def cover_of(h_srq: float, h_skq: float, weight_srq: float, weight_skq: float, asked: Asked) -> float:
+def cover_of(h_srq: float, h_skq: float, weight_srq: float, weight_skq: float, asked: AskedKeywords) -> float:
     """The part of Eq. 2 per object that depends on keywords: Pr(srq) W_srq + Pr(skq) W_skq, over |O|."""
     return weight_srq * covered(h_srq, asked.lengths_srq) + weight_skq * covered(h_skq, asked.lengths_skq)
 
 
 @kernel
-def covers_of(h: F64, weight: F64, asked: Asked) -> F64:
+def covers_of(h: F64, weight: F64, asked: AskedKeywords) -> F64:
     """``cover`` of every list."""
     out = np.empty(len(h), np.float64)
     for i in range(len(h)):
@@ -144,7 +144,7 @@ def rows_of(offsets: I64, ids: I32, number: I32, terms: int) -> tuple[I64, I32]:
 
 
 @kernel
-def add_term(row: int, term: int, asked: Asked, lists: Lists) -> None:
+def add_term(row: int, term: int, asked: AskedKeywords, lists: Lists) -> None:
     """Enter a term into a list; a new one raises H by its masses."""
     group, bit = row // FOUR, 1 << (row % FOUR)
     if lists.has[group, term] & bit == 0:
@@ -154,7 +154,7 @@ def add_term(row: int, term: int, asked: Asked, lists: Lists) -> None:
 
 
 @kernel
-def add_terms(rows: I32, terms: I32, asked: Asked, lists: Lists) -> None:
+def add_terms(rows: I32, terms: I32, asked: AskedKeywords, lists: Lists) -> None:
     """Enter one term into one list, for each pair; terms below 0 are none."""
     for i in range(len(rows)):
         if terms[i] >= 0:
@@ -162,7 +162,7 @@ def add_terms(rows: I32, terms: I32, asked: Asked, lists: Lists) -> None:
 
 
 @kernel
-def assign(first: int, terms: I32, start: int, end: int, asked: Asked, lists: Lists) -> int:
+def assign(first: int, terms: I32, start: int, end: int, asked: AskedKeywords, lists: Lists) -> int:
     """The child with the least workload increment for an object with these terms; it then has the object.
 
     The increment of the other four types is the same in every child and left out, so that equal increments are equal
@@ -212,7 +212,7 @@ def split_space(order: I32, lon: F64, lat: F64, x: float, y: float) -> U8:
 
 
 @kernel
-def split_text(order: I32, rows: Rows, asked: Asked, lists: Lists) -> U8:
+def split_text(order: I32, rows: TermRows, asked: AskedKeywords, lists: Lists) -> U8:
     """Child of each object of a node, in their order; ``lists`` are four empty ones."""
     child = np.empty(len(order), np.uint8)
     for j in range(len(order)):
@@ -222,7 +222,7 @@ def split_text(order: I32, rows: Rows, asked: Asked, lists: Lists) -> U8:
 
 
 @kernel
-def words_of(order: I32, child: U8, rows: Rows, terms: int) -> U8:
+def words_of(order: I32, child: U8, rows: TermRows, terms: int) -> U8:
     """Keywords of the children: bit c of a term is set where an object of child c has it."""
     has = np.zeros(terms, np.uint8)
     for j in range(len(order)):
@@ -232,7 +232,7 @@ def words_of(order: I32, child: U8, rows: Rows, terms: int) -> U8:
 
 
 @kernel
-def mass_of(has: U8, child: int, met: I32, words: Words, past: Past, share: F64) -> tuple[float, float]:
+def mass_of(has: U8, child: int, met: I32, words: WeightedWords, past: Past, share: F64) -> tuple[float, float]:
     """H_srq and H_skq of a child with these keywords: how much of what is asked for in its region they are.
 
     ``met`` are the words of the known queries that reach the region, ``share`` how much of the SRQs and SKQs that were
@@ -267,7 +267,15 @@ def at_one_place(order: I32, lon: F64, lat: F64) -> bool:
 
 @kernel
 def descend(
-    nodes: Nodes, lon: F64, lat: F64, offsets: I64, ids: I32, number: I32, asked: Asked, lists: Lists, leaf: I32
+    nodes: TreeNodes,
+    lon: F64,
+    lat: F64,
+    offsets: I64,
+    ids: I32,
+    number: I32,
+    asked: AskedKeywords,
+    lists: Lists,
+    leaf: I32,
 ) -> int:
     """The leaf of every object; the number of nodes visited. Lists learn as the objects pass."""
     longest = 0
@@ -309,7 +317,9 @@ def visits(box: F64, piece: int, child: int, x: float, y: float) -> bool:
 
 
 @kernel
-def targets_of_boxes(nodes: Nodes, query: I32, box: F64, skip: Flag, target: I32, targets: int) -> tuple[I32, I32, int]:
+def targets_of_boxes(
+    nodes: TreeNodes, query: I32, box: F64, skip: Flag, target: I32, targets: int
+) -> tuple[I32, I32, int]:
     """Pairs (query, target of a leaf it visits), each once, sorted; and the nodes visited. ``query`` ascends.
 
     ``target`` is per leaf: its worker, or the leaf itself. A query that has met all targets looks no further.

@@ -35,7 +35,7 @@ from sightline.partition.qt_tree._kernels import (
     SPATIAL,
     TEXTUAL,
     Lists,
-    Rows,
+    TermRows,
     at_one_place,
     covers_of,
     numbers_of,
@@ -45,7 +45,7 @@ from sightline.partition.qt_tree._kernels import (
     words_of,
 )
 from sightline.partition.qt_tree.tree import Tree
-from sightline.partition.qt_tree.workload import Reached, Workload
+from sightline.partition.qt_tree.workload import Reached, TreeWorkload
 from sightline.text.dictionary import table_size
 from sightline.text.lookup_kernels import fill_slots
 
@@ -92,7 +92,7 @@ class _Grown(NamedTuple):
 _Entry = tuple[bool, float, int, _Node]  # of the heap; the number of a node is its age
 
 
-def grow(objects: ObjectColumns, workload: Workload, leaves: int, *, spatial: bool, textual: bool) -> Tree:
+def grow(objects: ObjectColumns, workload: TreeWorkload, leaves: int, *, spatial: bool, textual: bool) -> Tree:
     """A tree of at least so many leaves (fewer only where nothing can be split), by the allowed kinds of split."""
     growing = _Growing(objects, workload, leaves)
     if not (spatial and textual):
@@ -106,7 +106,7 @@ def grow(objects: ObjectColumns, workload: Workload, leaves: int, *, spatial: bo
 
 
 class _Growing:
-    def __init__(self, objects: ObjectColumns, workload: Workload, leaves: int) -> None:
+    def __init__(self, objects: ObjectColumns, workload: TreeWorkload, leaves: int) -> None:
         self.workload, self.leaves = workload, leaves
         self.lon, self.lat = frozen(objects.lon, np.float64), frozen(objects.lat, np.float64)
         self.slots = np.full(table_size(len(workload.hashes)), -1, np.int32)
@@ -116,7 +116,7 @@ class _Growing:
         offsets, ids = rows_of(
             frozen(terms.offsets, np.int64), frozen(terms.ids, np.int32), frozen(number, np.int32), len(workload.hashes)
         )
-        self.rows = Rows(frozen(offsets, np.int64), frozen(ids, np.int32))
+        self.rows = TermRows(frozen(offsets, np.int64), frozen(ids, np.int32))
         everything = frozen(np.arange(len(objects)), np.int32)
         has = words_of(everything, frozen(np.zeros(len(objects)), np.uint8), self.rows, len(workload.hashes))
         bounds = workload.bounds

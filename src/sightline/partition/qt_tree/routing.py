@@ -30,7 +30,7 @@ from sightline.partition.qt_tree._kernels import LEAF, SPATIAL, targets_of_boxes
 from sightline.partition.qt_tree.build import grow
 from sightline.partition.qt_tree.router import TreeRouter
 from sightline.partition.qt_tree.tree import Tree
-from sightline.partition.qt_tree.workload import Workload
+from sightline.partition.qt_tree.workload import TreeWorkload
 from sightline.text.term_batch import TermBatch
 
 __all__ = ["QtTreeParams", "QtTreeRouting", "QuadtreeRouting", "TextRouting"]
@@ -62,7 +62,7 @@ class TreeRouting(FlatRecord):
     def start(cls, space: Space, workers: int, params: QtTreeParams = DEFAULTS) -> Self:
         """An even tree; its leaves are dealt in turn."""
         nothing = ObjectColumns(np.zeros(0), np.zeros(0), np.zeros(0, np.int64), TermBatch.empty())
-        tree = cls._grown(nothing, Workload.unknown(space), workers, params)
+        tree = cls._grown(nothing, TreeWorkload.unknown(space), workers, params)
         return cls(workers, tree, np.arange(len(tree.load), dtype=np.int32) % np.int32(workers))
 
     @classmethod
@@ -70,11 +70,11 @@ class TreeRouting(FlatRecord):
         """Algorithm 1 on a history; leaves are dealt by their workload. Without objects there is nothing to fit."""
         if len(history.objects) == 0:
             return cls.start(space, workers, params)
-        tree = cls._grown(history.objects, Workload.of(history, space), workers, params)
+        tree = cls._grown(history.objects, TreeWorkload.of(history, space), workers, params)
         return cls(workers, tree, allocate(tree.load, workers))
 
     @classmethod
-    def _grown(cls, objects: ObjectColumns, workload: Workload, workers: int, params: QtTreeParams) -> Tree:
+    def _grown(cls, objects: ObjectColumns, workload: TreeWorkload, workers: int, params: QtTreeParams) -> Tree:
         return grow(objects, workload, max(params.theta, workers), spatial=cls.spatial, textual=cls.textual)
 
     def reassigned(self, loads: npt.NDArray[np.float64]) -> Self:

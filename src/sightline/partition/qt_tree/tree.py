@@ -8,7 +8,7 @@ import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
 from sightline.flat.records import FlatRecord
-from sightline.partition.qt_tree._kernels import LEAF, TEXTUAL, Asked, Nodes
+from sightline.partition.qt_tree._kernels import LEAF, TEXTUAL, AskedKeywords, TreeNodes
 
 __all__ = ["Tree"]
 
@@ -39,14 +39,14 @@ class Tree(FlatRecord):
     lengths_skq: F64
 
     @property
-    def nodes(self) -> Nodes:
+    def nodes(self) -> TreeNodes:
         """What kernels descend."""
-        return Nodes(self.kind, self.first, self.cut, self.leaf, self.lists)
+        return TreeNodes(self.kind, self.first, self.cut, self.leaf, self.lists)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> AskedKeywords:
         """What kernels weigh keywords by."""
-        return Asked(self.mass, self.lengths_srq, self.lengths_skq)
+        return AskedKeywords(self.mass, self.lengths_srq, self.lengths_skq)
 
     @property
     def parent(self) -> I32:

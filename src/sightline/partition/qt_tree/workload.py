@@ -33,12 +33,12 @@ from sightline.index.standing.block import KIND_NEAREST, KIND_TOP_TERMS, QueryBl
 from sightline.model.space import Space
 from sightline.partition.cost.sstd import CRQ, SKQ, CostModel, partition_workloads
 from sightline.partition.history import History
-from sightline.partition.qt_tree._kernels import Asked, Past, Words, mass_of, visitors
+from sightline.partition.qt_tree._kernels import AskedKeywords, Past, WeightedWords, mass_of, visitors
 from sightline.partition.reach import nearest_pieces, nearest_reach
 from sightline.partition.statistics.distribution import Statistics
 from sightline.partition.statistics.keywords import KeywordMasses
 
-__all__ = ["Reached", "Workload"]
+__all__ = ["Reached", "TreeWorkload"]
 
 EVALUATED = 2000  # nearest queries whose k-th distance is looked up
 
@@ -58,11 +58,11 @@ class _Queries(NamedTuple):
     box: F64
     type: U8
     word_query: I32  # whose each of the ``words`` is
-    words: Words
+    words: WeightedWords
 
 
 @dataclass(frozen=True, eq=False)
-class Workload:
+class TreeWorkload:
     """Queries of a history as Eq. 1 and 2 need them.
 
     A partition that got n objects in the history's span gets them at the rate of n over the span (E_P), so textual
@@ -121,9 +121,9 @@ class Workload:
         return frozen(self.statistics.space.bounds, np.float64)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> AskedKeywords:
         """Keywords of the whole space, as kernels take them."""
-        return Asked(self.mass, self.model.srq_lengths, self.model.skq_lengths)
+        return AskedKeywords(self.mass, self.model.srq_lengths, self.model.skq_lengths)
 
     def reached(self, region: F64) -> Reached:
         """Which queries reach a region."""
@@ -228,5 +228,5 @@ def _queries(blocks: Sequence[tuple[QueryBlock, I64, float]], hashes: I64, space
         frozen(box, np.float64),
         frozen(kinds, np.uint8),
         frozen(word_query, np.int32),
-        Words(frozen(term, np.int32), frozen(kind, np.uint8), frozen(weight, np.float64)),
+        WeightedWords(frozen(term, np.int32), frozen(kind, np.uint8), frozen(weight, np.float64)),
     )

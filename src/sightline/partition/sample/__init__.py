@@ -4,6 +4,6 @@ DkM-SKS calls them O_init (section 3). Its cost models count in them, and what k
 every partitioner that wants to know.
 """
 
-from sightline.partition.sample.objects import Sample
+from sightline.partition.sample.objects import ObjectSample
 
-__all__ = ["Sample"]
+__all__ = ["ObjectSample"]

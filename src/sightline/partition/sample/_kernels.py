@@ -11,7 +11,7 @@ from sightline.flat.heaps_kernels import keep_smallest
 from sightline.index.objects.blocks._kernels import find_term
 from sightline.index.objects.postings._kernels import first_posting
 from sightline.jit import kernel
-from sightline.partition.cost._kernels import Words
+from sightline.partition.cost._kernels import QueryWords
 
 
 class Places(NamedTuple):
@@ -24,7 +24,7 @@ class Places(NamedTuple):
     below: I32  # [i, j]: objects of the first i blocks of numbers that are in the first j blocks of ``by_lon``
 
 
-class Postings(NamedTuple):
+class SamplePostings(NamedTuple):
     """Objects of every term, ascending."""
 
     offsets: I64
@@ -107,7 +107,7 @@ def counts_in(places: Places, boxes: F64) -> I64:
 
 
 @kernel
-def _holds(words: Words, postings: Postings, c: int, listed: int, o: int) -> bool:
+def _holds(words: QueryWords, postings: SamplePostings, c: int, listed: int, o: int) -> bool:
     """Whether object ``o``, which has the term ``listed``, satisfies conjunct ``c``."""
     for p in range(words.pos_offsets[c], words.pos_offsets[c + 1]):
         term = words.pos[p]
@@ -122,7 +122,15 @@ def _holds(words: Words, postings: Postings, c: int, listed: int, o: int) -> boo
 
 @kernel
 def _sweep(
-    position: F64, postings: Postings, words: Words, c: int, at: F64, kept: Nearest, size: int, k: int, query: int
+    position: F64,
+    postings: SamplePostings,
+    words: QueryWords,
+    c: int,
+    at: F64,
+    kept: Nearest,
+    size: int,
+    k: int,
+    query: int,
 ) -> int:
     """Take the objects of conjunct ``c`` into the k nearest, from the query's parallel outwards.
 
@@ -163,7 +171,9 @@ def _sweep(
 
 
 @kernel
-def kth_squared(position: F64, postings: Postings, words: Words, rows: I64, at: F64, k: I32) -> tuple[F64, int]:
+def kth_squared(
+    position: F64, postings: SamplePostings, words: QueryWords, rows: I64, at: F64, k: I32
+) -> tuple[F64, int]:
     """Squared distance of the k-th nearest object that satisfies query ``rows[i]``, infinite if there are fewer.
 
     Also the number of objects looked at.

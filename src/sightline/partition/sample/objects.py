@@ -13,27 +13,27 @@ from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.distance import EARTH_RADIUS_M
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import QueryBlock
-from sightline.partition.cost.dkm_sks import Words
+from sightline.partition.cost.dkm_sks import QueryWords
 from sightline.partition.sample._kernels import (
     Places,
-    Postings,
+    SamplePostings,
     block_size,
     counts_in,
     kth_squared,
 )
 from sightline.text.dictionary import TermDictionary
 
-__all__ = ["Sample"]
+__all__ = ["ObjectSample"]
 
 
 @dataclass(frozen=True, eq=False)
-class Sample(FlatRecord):
+class ObjectSample(FlatRecord):
     """Objects ordered by latitude; terms are known by their hashes, ascending."""
 
     geographic: bool
     places: Places
     hashes: I64
-    postings: Annotated[Postings, "post_"]
+    postings: Annotated[SamplePostings, "post_"]
 
     def __len__(self) -> int:
         return int(self.places.lat.shape[0])
@@ -70,7 +70,7 @@ class Sample(FlatRecord):
         below = np.zeros((side + 1, side + 1), np.int32)
         below[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
         places = Places(lon, lat, lon[by_lon], by_lon.astype(np.int32), below)
-        postings = Postings(offsets_of(pairs // max(1, n), len(hashes)), (pairs % max(1, n)).astype(np.int32))
+        postings = SamplePostings(offsets_of(pairs // max(1, n), len(hashes)), (pairs % max(1, n)).astype(np.int32))
         return cls(geographic, places, hashes, postings)
 
     def numbers(self, dictionary: TermDictionary) -> I32:
@@ -81,13 +81,13 @@ class Sample(FlatRecord):
         """|O_R| for each of many closed rectangles."""
         return counts_in(self.places, frozen(boxes, np.float64))
 
-    def words(self, block: QueryBlock) -> Words:
+    def words(self, block: QueryBlock) -> QueryWords:
         """The keywords of the queries of a block in this sample's numbers."""
         number = self.numbers(block.dictionary)
         lists = block.pos_offsets, number[block.pos], block.neg_offsets, number[block.neg]
-        return frozen_fields(Words, (offsets_of(block.conj_query, len(block)), *lists))
+        return frozen_fields(QueryWords, (offsets_of(block.conj_query, len(block)), *lists))
 
-    def reach_mm(self, words: Words, rows: I64, at: F64, k: I32) -> tuple[I64, int]:
+    def reach_mm(self, words: QueryWords, rows: I64, at: F64, k: I32) -> tuple[I64, int]:
         """Distance of the k-th nearest match of the queries ``rows`` at ``at``: whole thousandths, rounded up;
         :data:`NO_BOUND` below k matches. Also the number of objects looked at."""
         query = frozen(positions(at[:, 0], at[:, 1], self.geographic), np.float64)

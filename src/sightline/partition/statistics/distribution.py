@@ -18,7 +18,7 @@ from sightline.partition.history import History
 from sightline.partition.reach import nearest_reach
 from sightline.partition.statistics.keywords import KeywordMasses
 from sightline.partition.statistics.pyramid import Pyramid, StatisticsParams
-from sightline.partition.statistics.tally import BINS, LONGEST, UNBOUNDED, Tally, dense, queries_of, sparse
+from sightline.partition.statistics.tally import BINS, LONGEST, UNBOUNDED, QueryTally, dense, queries_of, sparse
 
 __all__ = ["TYPES", "Statistics"]
 
@@ -94,7 +94,7 @@ class Statistics(FlatRecord):
         """
         if not len(block):
             return self
-        tally = Tally(self.space, self.params.levels)
+        tally = QueryTally(self.space, self.params.levels)
         tally.describe(queries_of([block]), self.params.terms, asked=asked)
         near = np.flatnonzero(block.kind == KIND_NEAREST)
         located, scale = block, 1.0

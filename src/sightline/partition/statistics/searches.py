@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sightline.model.space import Space
 from sightline.partition.statistics.pyramid import StatisticsParams
-from sightline.partition.statistics.tally import Queries, Tally, sparse
+from sightline.partition.statistics.tally import CountedQueries, QueryTally, sparse
 
 __all__ = ["SearchCounts"]
 
@@ -21,13 +21,13 @@ class SearchCounts:
 
     def __init__(self, space: Space, params: StatisticsParams | None = None) -> None:
         self._params = params or StatisticsParams()
-        self._tally = Tally(space, self._params.levels)
+        self._tally = QueryTally(space, self._params.levels)
         self._queries = 0
 
     def __len__(self) -> int:
         return self._queries
 
-    def add(self, queries: Queries, reach_mm: npt.ArrayLike | None = None) -> None:
+    def add(self, queries: CountedQueries, reach_mm: npt.ArrayLike | None = None) -> None:
         """Count snapshot queries; ``reach_mm`` is the k-th distance of each, read for nearest ones only."""
         self._tally.describe(queries, self._params.terms, asked=True)
         self._tally.locate(queries, reach_mm, asked=True)

@@ -18,7 +18,7 @@ from sightline.partition.statistics._kernels import mark_boxes
 from sightline.partition.statistics.keywords import KeywordMasses
 from sightline.partition.statistics.pyramid import Pyramid
 
-__all__ = ["BINS", "LONGEST", "UNBOUNDED", "Queries", "Tally", "dense", "queries_of", "sparse"]
+__all__ = ["BINS", "LONGEST", "UNBOUNDED", "CountedQueries", "QueryTally", "dense", "queries_of", "sparse"]
 
 #: Numbers of keywords told apart: 0 to 15, and 16 or more.
 LONGEST = 16
@@ -28,7 +28,7 @@ UNBOUNDED = 64
 BINS = UNBOUNDED + 1
 
 
-class Queries(NamedTuple):
+class CountedQueries(NamedTuple):
     """What is counted of queries; columns of a block, terms by hash."""
 
     kind: U8
@@ -46,10 +46,10 @@ class Queries(NamedTuple):
         return self.kind.astype(np.int64) + (0 if asked else CRQ)
 
 
-def queries_of(blocks: Sequence[QueryBlock]) -> Queries:
+def queries_of(blocks: Sequence[QueryBlock]) -> CountedQueries:
     """The queries of at least one block, one after the other; no dictionaries are merged, no texts copied."""
     first = np.cumsum([0, *(len(block) for block in blocks)])[:-1].astype(np.int32)
-    return Queries(
+    return CountedQueries(
         kind=np.concatenate([block.kind for block in blocks]),
         start=np.concatenate([block.start for block in blocks]),
         end=np.concatenate([block.end for block in blocks]),
@@ -62,7 +62,7 @@ def queries_of(blocks: Sequence[QueryBlock]) -> Queries:
     )
 
 
-class Tally:
+class QueryTally:
     """Counts of queries, all six types; grows as they come.
 
     A query of several conjuncts counts each as a query of its own with a share of the weight (ours: the paper has
@@ -83,7 +83,7 @@ class Tally:
         """Queries of each type that overlap each cell, [6, cells]."""
         return self.pyramid.from_marks(self.marks)
 
-    def describe(self, queries: Queries, most_terms: int, *, asked: bool) -> None:
+    def describe(self, queries: CountedQueries, most_terms: int, *, asked: bool) -> None:
         """Count keywords, their numbers and durations."""
         kind, conj_query = queries.types(asked=asked), queries.conj_query
         self._durations(queries, kind)
@@ -96,7 +96,7 @@ class Tally:
         weights = [weight * (asker == KIND_RANGE), weight * (asker == KIND_NEAREST)]
         self.keywords = self.keywords.merged(KeywordMasses.of(queries.terms, weights), most_terms)
 
-    def _durations(self, queries: Queries, kind: I64) -> None:
+    def _durations(self, queries: CountedQueries, kind: I64) -> None:
         bounded = (queries.start != MIN_US) & (queries.end != MAX_US)
         lasts = np.maximum(np.where(bounded, queries.end, 0) - np.where(bounded, queries.start, 0), 0)
         power = np.minimum(np.frexp(lasts.astype(np.float64))[1], UNBOUNDED - 1)
@@ -105,7 +105,7 @@ class Tally:
         self.durations += np.bincount(at, minlength=size).reshape(shape)
         self.seconds += np.bincount(at, lasts / 1e6, minlength=size).reshape(shape)
 
-    def locate(self, queries: Queries, reach_mm: npt.ArrayLike | None = None, *, asked: bool) -> None:
+    def locate(self, queries: CountedQueries, reach_mm: npt.ArrayLike | None = None, *, asked: bool) -> None:
         """Count the cells that queries overlap.
 
         ``reach_mm`` is the k-th distance of each query, read for nearest ones only; without it they count where they

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from sightline.flat.arrays import F64, I64
 from sightline.index.objects.postings._kernels import first_posting
 from sightline.jit import kernel
-from sightline.partition.cost._kernels import Words
-from sightline.partition.sample._kernels import Places, Postings, between, count_in
+from sightline.partition.cost._kernels import QueryWords
+from sightline.partition.sample._kernels import Places, SamplePostings, between, count_in
 
 
-class Tally(NamedTuple):
+class TermTally(NamedTuple):
     """Objects per term in one rectangle; only those whose ``mark`` is the rectangle's number are counted yet."""
 
     held: I64
@@ -29,7 +29,7 @@ class Strip(NamedTuple):
 
 
 @kernel
-def _count_term(term: int, places: Places, postings: Postings, strip: Strip, tally: Tally, mark: int) -> None:
+def _count_term(term: int, places: Places, postings: SamplePostings, strip: Strip, tally: TermTally, mark: int) -> None:
     """|O_(R, term)| of Eq. 4 into the tally, unless it is there."""
     if term < 0 or tally.mark[term] == mark:
         return
@@ -47,7 +47,9 @@ def _count_term(term: int, places: Places, postings: Postings, strip: Strip, tal
 
 
 @kernel
-def count_terms(words: Words, places: Places, postings: Postings, rows: I64, box: F64, tally: Tally, mark: int) -> int:
+def count_terms(
+    words: QueryWords, places: Places, postings: SamplePostings, rows: I64, box: F64, tally: TermTally, mark: int
+) -> int:
     """|O_(R, t)| for every term t of the queries ``rows`` and the rectangle ``box``, which ``mark`` is for; |O_R|."""
     inside = count_in(places, box[0], box[1], box[2], box[3])
     if inside == 0:

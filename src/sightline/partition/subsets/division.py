@@ -14,13 +14,13 @@ from sightline.flat.records import FlatRecord
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.allocate import longest_first
 
-__all__ = ["KEYWORD", "SPATIAL", "HYBRID", "Division", "Plan"]
+__all__ = ["KEYWORD", "SPATIAL", "HYBRID", "Division", "DivisionPlan"]
 
 KEYWORD, SPATIAL, HYBRID = 0, 1, 2
 _SPLITS = np.array(["keyword", "spatial", "hybrid"])
 
 
-class Plan(NamedTuple):
+class DivisionPlan(NamedTuple):
     """How n subscriptions are divided: subset, worker and weight of each; rectangle and kind of each subset."""
 
     subset: I32
@@ -54,7 +54,7 @@ class Division(FlatRecord):
         return cls(*(nothing,) * 5, np.empty((0, 4)), *(nothing,) * 3)
 
     @classmethod
-    def of(cls, block: QueryBlock, rows: I64, plan: Plan, workers: int) -> Self:
+    def of(cls, block: QueryBlock, rows: I64, plan: DivisionPlan, workers: int) -> Self:
         """The plan for the given rows of a block."""
         keys = plan.subset.astype(np.int64) * workers + plan.worker
         distinct = sorted_distinct(keys)

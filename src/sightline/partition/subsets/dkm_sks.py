@@ -10,10 +10,10 @@ import numpy as np
 from sightline.flat.arrays import F64, I64
 from sightline.partition.allocate import in_turn
 from sightline.partition.cost.dkm_sks import most_overlapping
-from sightline.partition.subsets.division import HYBRID, SPATIAL, Plan
+from sightline.partition.subsets.division import HYBRID, SPATIAL, DivisionPlan
 from sightline.partition.subsets.routing import SubsetRouting
 from sightline.partition.subsets.splitting import Subset, enclosed, hybrid_parts, planned, quarters, split_until
-from sightline.partition.subsets.subscriptions import Costs, Subscriptions, weights
+from sightline.partition.subsets.subscriptions import SubscriptionCosts, Subscriptions, weights
 
 __all__ = ["DkmSksParams", "DkmSksRouting", "assigned_apart", "hybrid_subsets"]
 
@@ -34,7 +34,7 @@ class DkmSksRouting(SubsetRouting):
     """Alg. 2 with Eq. 4-6, Alg. 3, and Eq. 7 for new subscriptions."""
 
     @staticmethod
-    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:
+    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> DivisionPlan:
         return assigned_apart(hybrid_subsets(subscriptions, rows, workers), rows, workers)
 
     def new_costs(self, subscriptions: Subscriptions) -> F64:
@@ -49,7 +49,7 @@ class DkmSksRouting(SubsetRouting):
         best = most_overlapping(rectangles, boxes)
         order = np.argsort(best, kind="stable")
         bounds = np.searchsorted(best[order], np.arange(len(rectangles) + 1))
-        costs, out = Costs(subscriptions), np.empty(len(subscriptions))
+        costs, out = SubscriptionCosts(subscriptions), np.empty(len(subscriptions))
         for subset in np.flatnonzero(np.diff(bounds)):
             own = order[bounds[subset] : bounds[subset + 1]]
             out[own] = costs.within(own, rectangles[subset])
@@ -65,7 +65,7 @@ def hybrid_subsets(
     HYBRID-PARTITION leaves r as it is and gives its children their own R.
     """
     params = params or DkmSksParams()
-    boxes, costs = subscriptions.rectangles(), Costs(subscriptions)
+    boxes, costs = subscriptions.rectangles(), SubscriptionCosts(subscriptions)
 
     def made(own: I64, space: tuple[float, float, float, float], kind: int) -> Subset:
         box = enclosed(boxes, own)
@@ -84,7 +84,7 @@ def hybrid_subsets(
     return split_until(made(rows, subscriptions.space.bounds, SPATIAL), params.gamma1 * workers, split)
 
 
-def assigned_apart(subsets: Sequence[Subset], rows: I64, workers: int) -> Plan:
+def assigned_apart(subsets: Sequence[Subset], rows: I64, workers: int) -> DivisionPlan:
     """Alg. 3: subsets in descending order of cost, in each the subscriptions likewise, each to the least loaded.
 
     So those of one subset, which a new object may change together, are spread.

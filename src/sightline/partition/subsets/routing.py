@@ -20,8 +20,8 @@ from sightline.partition.broadcast import BroadcastRouting
 from sightline.partition.history import History
 from sightline.partition.leaf_routes import Unlearning
 from sightline.partition.protocol import ObjectRoutes, QueryLeaves, QueryRoutes
-from sightline.partition.sample import Sample
-from sightline.partition.subsets.division import Division, Plan
+from sightline.partition.sample import ObjectSample
+from sightline.partition.subsets.division import Division, DivisionPlan
 from sightline.partition.subsets.later import Later
 from sightline.partition.subsets.subscriptions import Subscriptions, weights
 
@@ -50,13 +50,13 @@ class SubsetRouting(FlatRecord, Unlearning, ABC):
 
     workers: int
     space: Space
-    sample: Annotated[Sample, "sample_"]
+    sample: Annotated[ObjectSample, "sample_"]
     division: Annotated[Division, "division_"]
     later: Later = field(default_factory=Later.nothing)  # of the running process; no file has it
 
     @staticmethod
     @abstractmethod
-    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:
+    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> DivisionPlan:
         """The division of the given rows."""
 
     @abstractmethod
@@ -65,13 +65,13 @@ class SubsetRouting(FlatRecord, Unlearning, ABC):
 
     @classmethod
     def start(cls, space: Space, workers: int) -> Self:
-        return cls(workers, space, Sample.empty(space.is_geographic), Division.empty())
+        return cls(workers, space, ObjectSample.empty(space.is_geographic), Division.empty())
 
     @classmethod
     def fitted(cls, history: History, space: Space, workers: int) -> Self:
         if len(history.objects) == 0:
             return cls.start(space, workers)
-        sample = Sample.of(history.objects, space.is_geographic)
+        sample = ObjectSample.of(history.objects, space.is_geographic)
         block = history.standing
         rows = np.flatnonzero(block.kind != KIND_TOP_TERMS)
         if len(rows) == 0:

@@ -10,7 +10,7 @@ import numpy as np
 from sightline.flat.arrays import F64, I64
 from sightline.partition.allocate import longest_first
 from sightline.partition.cost.dkm_sks import space_costs
-from sightline.partition.subsets.division import Plan
+from sightline.partition.subsets.division import DivisionPlan
 from sightline.partition.subsets.routing import SubsetRouting
 from sightline.partition.subsets.splitting import Subset, enclosed, planned, quarters, split_until
 from sightline.partition.subsets.subscriptions import Subscriptions, weights
@@ -29,7 +29,7 @@ class SopRouting(SubsetRouting):
     """Space-oriented partition: quarters of the space by Eq. 3, whole subsets by Alg. 1; new ones by Eq. 2."""
 
     @staticmethod
-    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> Plan:
+    def plan(subscriptions: Subscriptions, rows: I64, workers: int) -> DivisionPlan:
         subsets = space_subsets(subscriptions, rows, workers)
         return assigned_whole(subsets, rows, workers)
 
@@ -59,7 +59,7 @@ def space_subsets(
     return split_until(made(rows, subscriptions.space.bounds), theta * workers, split)
 
 
-def assigned_whole(subsets: Sequence[Subset], rows: I64, workers: int) -> Plan:
+def assigned_whole(subsets: Sequence[Subset], rows: I64, workers: int) -> DivisionPlan:
     """Alg. 1 over subsets."""
     sizes = np.array([len(subset.rows) for subset in subsets])
     totals = np.array([subset.total for subset in subsets])

@@ -11,7 +11,7 @@ import numpy as np
 from sightline.flat.arrays import F64, I32, I64
 from sightline.partition.allocate import longest_first
 from sightline.partition.cost.dkm_sks import subset_cost
-from sightline.partition.subsets.division import SPATIAL, Plan
+from sightline.partition.subsets.division import SPATIAL, DivisionPlan
 from sightline.partition.subsets.subscriptions import weights
 
 __all__ = ["Subset", "enclosed", "hybrid_parts", "planned", "quarters", "split_until"]
@@ -86,7 +86,7 @@ def hybrid_parts(rows: I64, costs: F64, parts: int = 4) -> list[I64]:
     return [rows[part == p] for p in range(parts) if (part == p).any()]
 
 
-def planned(subsets: Sequence[Subset], rows: I64, order: I64, worker: I32) -> Plan:
+def planned(subsets: Sequence[Subset], rows: I64, order: I64, worker: I32) -> DivisionPlan:
     """The plan in which entry ``order[i]`` of all subsets, one after the other, has ``worker[i]``.
 
     ``rows`` are the subscriptions divided, ascending.
@@ -98,4 +98,4 @@ def planned(subsets: Sequence[Subset], rows: I64, order: I64, worker: I32) -> Pl
     workers[flat[order]] = worker
     weight[flat] = weights(np.concatenate([subset.costs for subset in subsets]))
     box = np.array([subset.box for subset in subsets])
-    return Plan(number, workers, weight, box, np.array([subset.split for subset in subsets], np.uint8))
+    return DivisionPlan(number, workers, weight, box, np.array([subset.split for subset in subsets], np.uint8))

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.index.standing.block import KIND_NEAREST, QueryBlock
 from sightline.model.space import Space
-from sightline.partition.cost.dkm_sks import Words, subscription_costs
+from sightline.partition.cost.dkm_sks import QueryWords, subscription_costs
 from sightline.partition.reach import nearest_pieces
-from sightline.partition.sample import Sample
-from sightline.partition.subsets._kernels import Tally, count_terms
+from sightline.partition.sample import ObjectSample
+from sightline.partition.subsets._kernels import TermTally, count_terms
 
-__all__ = ["Costs", "Subscriptions", "weights"]
+__all__ = ["SubscriptionCosts", "Subscriptions", "weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +30,13 @@ class Subscriptions:
     """
 
     block: QueryBlock
-    sample: Sample
+    sample: ObjectSample
     space: Space
-    words: Words
+    words: QueryWords
     at: F64  # [n, 2] where each exists
 
     @classmethod
-    def of(cls, block: QueryBlock, sample: Sample, space: Space) -> Self:
+    def of(cls, block: QueryBlock, sample: ObjectSample, space: Space) -> Self:
         """The queries of a block, of any kind."""
         first = _clipped(block.piece_box[offsets_of(block.piece_query, len(block))[:-1]], space)
         centre = np.column_stack([(first[:, 0] + first[:, 2]) / 2.0, (first[:, 1] + first[:, 3]) / 2.0])
@@ -66,13 +66,13 @@ class Subscriptions:
         return np.where(self.block.kind == KIND_NEAREST, len(self.sample), held)
 
 
-class Costs:
+class SubscriptionCosts:
     """Expected matches inside a rectangle (Eq. 5), remembering per term what was counted for the latest one."""
 
     def __init__(self, subscriptions: Subscriptions) -> None:
         self._subscriptions = subscriptions
         terms = len(subscriptions.sample.hashes)
-        self._tally = Tally(np.zeros(terms, np.int64), np.full(terms, -1, np.int64))
+        self._tally = TermTally(np.zeros(terms, np.int64), np.full(terms, -1, np.int64))
         self.rectangles = 0  # how many were asked for
 
     def within(self, rows: I64, box: F64) -> F64:

@@ -29,7 +29,7 @@ from sightline.index.standing.panes import (
     LEADERS,
     PaneCounts,
     Series,
-    TopTerms,
+    WindowTerms,
     concat_counts,
     last_window,
     leading_counts,
@@ -266,7 +266,7 @@ def _answers(picked: Sequence[tuple[PaneTables, Int64s]], series: list[Series]) 
     return pa.concat_tables(parts).sort_by("series") if len(parts) > 1 else parts[0]
 
 
-def _named(best: TopTerms, numbers: Int64s, counts: PaneCounts) -> pa.Table:
+def _named(best: WindowTerms, numbers: Int64s, counts: PaneCounts) -> pa.Table:
     """Rows with the number of their series and the strings of their terms."""
     strings = counts.dictionary.strings().take(column_of(best.term))
     return table_of(

@@ -25,7 +25,7 @@ from sightline.model.config import StoreConfig
 from sightline.model.errors import SightlineError
 from sightline.model.queries import NearestQuery, Query, TopTermsQuery
 from sightline.partition.statistics.searches import SearchCounts
-from sightline.partition.statistics.tally import Queries
+from sightline.partition.statistics.tally import CountedQueries
 from sightline.stages.search.answers import DISTANCE
 from sightline.stages.search.asked import asked
 from sightline.store.array_file import write_array_file
@@ -145,7 +145,7 @@ def _reaches(queries: Sequence[Query], answers: pa.Table) -> list[int]:
     return reaches
 
 
-def _queries(searches: Sequence[Query], config: StoreConfig) -> Queries:
+def _queries(searches: Sequence[Query], config: StoreConfig) -> CountedQueries:
     """Searches as what is counted of them, from their compiled form, which is remembered since they were answered.
 
     Times are left out, as in `asked_block`.
@@ -166,7 +166,7 @@ def _queries(searches: Sequence[Query], config: StoreConfig) -> Queries:
         sizes.append(number)
         terms.append(hashes)
     n = len(kinds)
-    return Queries(
+    return CountedQueries(
         kind=np.array(kinds, np.uint8),
         start=np.zeros(n, np.int64),
         end=np.ones(n, np.int64),

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.flat.arrays import F64, I32, I64, U16
+from sightline.index._kernels import Conjuncts
 from sightline.jit import kernel
 
 EVERY_CHILD = -1  # mask with all bits set
@@ -36,22 +37,13 @@ class BlockArrays(NamedTuple):
     postings: npt.NDArray[Any]  # rows, counted from the block's first; as many as ``ids``, uint8 or int32
 
 
-class Tables(NamedTuple):
+class FrequencyTables(NamedTuple):
     """Term-frequency tables of the inner nodes, numbered from 0; without any, ``starts`` is [0]."""
 
     starts: I64  # [inner nodes + 1]
     table_terms: I32  # ascending inside a node
     table_counts: I32  # objects below the node that have the term
     table_masks: U16  # bit i: child i has the term
-
-
-class Asked(NamedTuple):
-    """Conjuncts of a query: the positive and the negative terms of each."""
-
-    pos_offsets: I64
-    pos: I32
-    neg_offsets: I64
-    neg: I32
 
 
 @kernel
@@ -125,7 +117,7 @@ def find_term(terms: I32, lo: int, hi: int, term: int) -> int:
 
 
 @kernel
-def children_to_open(tables: Tables, inner: int, asked: Asked) -> np.int64:
+def children_to_open(tables: FrequencyTables, inner: int, asked: Conjuncts) -> np.int64:
     """Mask of the children that have, for some conjunct, all of its positive terms."""
     if tables.starts.shape[0] == 1:
         return np.int64(EVERY_CHILD)
@@ -141,7 +133,7 @@ def children_to_open(tables: Tables, inner: int, asked: Asked) -> np.int64:
 
 
 @kernel
-def holds(index: BlockArrays, row: int, asked: Asked, c: int) -> bool:
+def holds(index: BlockArrays, row: int, asked: Conjuncts, c: int) -> bool:
     """Whether a row satisfies conjunct c; its list is short, so it is read, not searched."""
     lo, hi = index.offsets[row], index.offsets[row + 1]
     for p in range(asked.pos_offsets[c], asked.pos_offsets[c + 1]):
@@ -160,7 +152,7 @@ def holds(index: BlockArrays, row: int, asked: Asked, c: int) -> bool:
 
 
 @kernel
-def shortest_list(index: BlockArrays, block: int, asked: Asked, c: int) -> tuple[int, int, bool]:
+def shortest_list(index: BlockArrays, block: int, asked: Conjuncts, c: int) -> tuple[int, int, bool]:
     """Candidates of conjunct c in a block: (begin, end, whether these are postings; if not, they are rows)."""
     if asked.pos_offsets[c] == asked.pos_offsets[c + 1]:
         return int(index.firsts[block]), int(index.firsts[block + 1]), False
@@ -179,7 +171,7 @@ def shortest_list(index: BlockArrays, block: int, asked: Asked, c: int) -> tuple
 
 @kernel
 def block_rows(
-    index: BlockArrays, block: int, asked: Asked, pieces: F64, lo: int, hi: int, out: I64, n: int
+    index: BlockArrays, block: int, asked: Conjuncts, pieces: F64, lo: int, hi: int, out: I64, n: int
 ) -> tuple[I64, int, int]:
     """Append the block's matching rows, each once, to ``out[:n]``: (out, or a larger copy; rows; looked at).
 

@@ -9,16 +9,17 @@ import numpy as np
 
 from sightline.flat.arrays import I64, frozen
 from sightline.flat.records import frozen_fields
+from sightline.index._kernels import Conjuncts
 from sightline.index.objects._kernels import gather_lists, invert
 from sightline.index.objects.blocks import _kernels
-from sightline.index.objects.blocks._kernels import Asked, BlockArrays, Tables
+from sightline.index.objects.blocks._kernels import BlockArrays, FrequencyTables
 from sightline.index.protocol import Conjunct, ObjectColumns
 
 __all__ = ["NO_TABLES", "asked_of", "build_blocks", "open_blocks", "open_tables"]
 
 _F, _I, _J = np.float64, np.int64, np.int32
 
-NO_TABLES = frozen_fields(Tables, ([0], [], [], []))
+NO_TABLES = frozen_fields(FrequencyTables, ([0], [], [], []))
 
 
 def build_blocks(
@@ -50,15 +51,15 @@ def open_blocks(arrays: Callable[[str], Any]) -> BlockArrays:
     return frozen_fields(BlockArrays, values)
 
 
-def open_tables(arrays: Callable[[str], Any]) -> Tables:
+def open_tables(arrays: Callable[[str], Any]) -> FrequencyTables:
     """Term-frequency tables over (mapped) arrays."""
-    return frozen_fields(Tables, (arrays(name) for name in Tables._fields))
+    return frozen_fields(FrequencyTables, (arrays(name) for name in FrequencyTables._fields))
 
 
-def asked_of(conjuncts: Sequence[Conjunct]) -> Asked:
+def asked_of(conjuncts: Sequence[Conjunct]) -> Conjuncts:
     """Conjuncts as flat arrays."""
     sides = [[list(conjunct[side]) for conjunct in conjuncts] for side in (0, 1)]
     flat: list[Any] = []
     for lists in sides:
         flat += [np.cumsum([0, *map(len, lists)]), [term for terms in lists for term in terms]]
-    return frozen_fields(Asked, flat)
+    return frozen_fields(Conjuncts, flat)

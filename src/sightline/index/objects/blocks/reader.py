@@ -12,7 +12,7 @@ from sightline.geo.contains import inside
 from sightline.geo.region_table import RegionTable
 from sightline.index._kernels import count_terms
 from sightline.index.objects.blocks import walks_kernels
-from sightline.index.objects.blocks._kernels import BlockArrays, Tables
+from sightline.index.objects.blocks._kernels import BlockArrays, FrequencyTables
 from sightline.index.objects.blocks.arrays import asked_of
 from sightline.index.objects.nearest import nearest_first
 from sightline.index.protocol import Conjunct, TopTerms, Work
@@ -27,7 +27,7 @@ _EVERYTHING: Conjunct = ((), ())
 class BlockReader(ABC):
     """Frozen reader of one segment; ``nodes_opened`` and ``tables_added`` say what the tree has cost."""
 
-    def __init__(self, arrays: BlockArrays, tables: Tables, fanout: int, terms: int) -> None:
+    def __init__(self, arrays: BlockArrays, tables: FrequencyTables, fanout: int, terms: int) -> None:
         self._arrays, self._tables, self._fanout, self._terms = arrays, tables, fanout, terms
         self._work = Work()
         self.nodes_opened = self.tables_added = 0

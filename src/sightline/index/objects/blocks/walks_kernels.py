@@ -9,10 +9,10 @@ import numpy as np
 from sightline.flat.arrays import F64, I64
 from sightline.flat.heaps_kernels import heap_pop, heap_push, keep_smallest
 from sightline.geo._kernels import CIRCLE, EARTH_RADIUS_M, haversine_mm, planar_mm
+from sightline.index._kernels import Conjuncts
 from sightline.index.objects.blocks._kernels import (
-    Asked,
     BlockArrays,
-    Tables,
+    FrequencyTables,
     block_rows,
     children_to_open,
     in_pieces,
@@ -56,9 +56,9 @@ def box_distance_mm(geographic: bool, x: float, y: float, box: F64) -> np.int64:
 @kernel
 def nearest_rows(
     index: BlockArrays,
-    tables: Tables,
+    tables: FrequencyTables,
     fanout: int,
-    asked: Asked,
+    asked: Conjuncts,
     geographic: bool,
     x: float,
     y: float,
@@ -145,7 +145,7 @@ def within_circle(geographic: bool, circle: F64, box: F64) -> bool:
 @kernel
 def count_region(
     index: BlockArrays,
-    tables: Tables,
+    tables: FrequencyTables,
     fanout: int,
     geographic: bool,
     kind: int,

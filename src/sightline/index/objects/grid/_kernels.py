@@ -6,7 +6,8 @@ import numpy as np
 
 from sightline.flat.arrays import F64, I64
 from sightline.geo._kernels import step_of
-from sightline.index.objects.blocks._kernels import Asked, BlockArrays, block_rows, may_hold, meets
+from sightline.index._kernels import Conjuncts
+from sightline.index.objects.blocks._kernels import BlockArrays, block_rows, may_hold, meets
 from sightline.jit import kernel
 
 FIRST_ROOM = 64  # rows of the first output buffer; it at least doubles when full
@@ -23,7 +24,7 @@ def cells_of(lon: F64, lat: F64, grid: F64, side: int) -> I64:
 
 @kernel
 def range_rows(
-    index: BlockArrays, grid: F64, side: int, asked: Asked, pieces: F64, lo: int, hi: int
+    index: BlockArrays, grid: F64, side: int, asked: Conjuncts, pieces: F64, lo: int, hi: int
 ) -> tuple[I64, int, int]:
     """Matching rows, those of one conjunct and piece ascending: (rows, cells opened, postings or rows looked at)."""
     spans = np.empty((pieces.shape[0], 4), np.int64)

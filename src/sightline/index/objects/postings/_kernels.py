@@ -52,7 +52,7 @@ class PostingsArrays(NamedTuple):
     span: I64  # earliest ts, latest ts, level of the directory, level of the finest key
 
 
-class Plan(NamedTuple):
+class ConjunctPlan(NamedTuple):
     """Conjuncts resolved against a segment; conjunct c has the terms ``rest[cuts[2 c]:...]`` to look up in lists."""
 
     key: I64  # rarest term, -1: none or one without postings, whose rows are all rows
@@ -213,7 +213,7 @@ def head_of(heads: I32, term: int) -> int:
 
 
 @kernel
-def resolve(starts: I32, heads: I32, rows_in_all: int, asked: I64) -> Plan:
+def resolve(starts: I32, heads: I32, rows_in_all: int, asked: I64) -> ConjunctPlan:
     """Plan of ``asked``: the number of conjuncts c, 2 c + 1 cuts, then positives and negatives by conjunct."""
     count, base = asked[0], 2 * asked[0] + 2
     # Three arrays for all: to make one takes as long as to resolve a term.
@@ -250,7 +250,7 @@ def resolve(starts: I32, heads: I32, rows_in_all: int, asked: I64) -> Plan:
         cuts[2 * c + 2] = n
         key[c], length[c], expected[c] = rarest, fewest, matching
         need[c], lack[c], deny[c] = bits, bits & ~own, denied
-    return Plan(key, length, expected, need, lack, deny, cuts, rest)
+    return ConjunctPlan(key, length, expected, need, lack, deny, cuts, rest)
 
 
 @kernel
@@ -263,7 +263,7 @@ def has_term(index: PostingsArrays, row: int, term: int) -> bool:
 
 
 @kernel
-def rest_holds(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
+def rest_holds(index: PostingsArrays, plan: ConjunctPlan, c: int, row: int) -> bool:
     """Whether a row has the other positives of conjunct c and none of its negatives, outside the head."""
     for j in range(plan.cuts[2 * c], plan.cuts[2 * c + 1]):
         if not has_term(index, row, plan.rest[j]):
@@ -275,7 +275,7 @@ def rest_holds(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
 
 
 @kernel
-def found_before(index: PostingsArrays, plan: Plan, c: int, row: int) -> bool:
+def found_before(index: PostingsArrays, plan: ConjunctPlan, c: int, row: int) -> bool:
     """Whether a row satisfies a conjunct before c, which has reported it."""
     word = index.bits[row]
     for b in range(c):

@@ -19,7 +19,7 @@ from sightline.geo._kernels import quantise_one, spread
 from sightline.index.objects.postings._kernels import (
     BITS,
     ZERO,
-    Plan,
+    ConjunctPlan,
     PostingsArrays,
     first_at_least,
     first_posting,
@@ -120,7 +120,7 @@ def look_up(index: PostingsArrays, key: int, node: I64) -> None:
 
 
 @kernel
-def keep_matching(index: PostingsArrays, plan: Plan, c: int, rows: I64, n: int) -> int:
+def keep_matching(index: PostingsArrays, plan: ConjunctPlan, c: int, rows: I64, n: int) -> int:
     """Drop those of n rows that lack a term of conjunct c or have one of its negatives; returns how many stay."""
     m = 0
     for i in range(n):
@@ -173,7 +173,15 @@ def nearest_rows(
 
 @kernel
 def search(
-    index: PostingsArrays, answer: I64, plan: Plan, lon: float, lat: float, k: int, lo: int, hi: int, geographic: bool
+    index: PostingsArrays,
+    answer: I64,
+    plan: ConjunctPlan,
+    lon: float,
+    lat: float,
+    k: int,
+    lo: int,
+    hi: int,
+    geographic: bool,
 ) -> tuple[int, int]:
     """Write the k nearest matching rows and all ties at the k-th distance to the first half of ``answer``, and their
     distances in mm to the second.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U16
+from sightline.index._kernels import Conjuncts
 from sightline.index.objects.blocks._kernels import (
-    Asked,
     BlockArrays,
-    Tables,
+    FrequencyTables,
     block_rows,
     children_to_open,
     level_of,
@@ -54,7 +54,7 @@ def merge_tables(
 
 @kernel
 def range_rows(
-    index: BlockArrays, tables: Tables, fanout: int, asked: Asked, pieces: F64, lo: int, hi: int
+    index: BlockArrays, tables: FrequencyTables, fanout: int, asked: Conjuncts, pieces: F64, lo: int, hi: int
 ) -> tuple[I64, int, int]:
     """Matching rows, those of one conjunct ascending: (rows, nodes opened, postings or rows looked at).
 

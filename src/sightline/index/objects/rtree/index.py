@@ -27,7 +27,7 @@ from typing import Any, Self
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, frozen
-from sightline.index.objects.blocks._kernels import BlockArrays, Tables
+from sightline.index.objects.blocks._kernels import BlockArrays, FrequencyTables
 from sightline.index.objects.blocks.arrays import NO_TABLES, asked_of, build_blocks, open_blocks, open_tables
 from sightline.index.objects.blocks.reader import BlockReader
 from sightline.index.objects.rtree import _kernels
@@ -101,7 +101,7 @@ def str_order(lon: F64, lat: F64, params: RTreeParams) -> I64:
     return order
 
 
-def _tables(blocks: BlockArrays, fanout: int, terms: int) -> Tables:
+def _tables(blocks: BlockArrays, fanout: int, terms: int) -> FrequencyTables:
     """Tables of all inner nodes, level by level; the first are merged from the lengths of the leaves' lists."""
     lengths = np.diff(blocks.list_ends, prepend=blocks.list_ends.dtype.type(0))
     begins = blocks.lists[:-1][np.diff(blocks.lists) > 0]
@@ -109,7 +109,7 @@ def _tables(blocks: BlockArrays, fanout: int, terms: int) -> Tables:
     below: tuple[I64, I32, I32] = (blocks.lists, blocks.list_terms, lengths)
     parts = []
     for _ in range(blocks.levels.size - 2):
-        part = Tables(
+        part = FrequencyTables(
             *_kernels.merge_tables(
                 frozen(below[0], np.int64), frozen(below[1], np.int32), frozen(below[2], np.int32), fanout, terms
             )
@@ -120,4 +120,4 @@ def _tables(blocks: BlockArrays, fanout: int, terms: int) -> Tables:
         return NO_TABLES
     ends = np.cumsum([0, *(int(part.starts[-1]) for part in parts)])
     joined = np.concatenate([[0], *(part.starts[1:] + end for part, end in zip(parts, ends, strict=False))])
-    return Tables(joined, *(np.concatenate(columns) for columns in list(zip(*parts, strict=True))[1:]))
+    return FrequencyTables(joined, *(np.concatenate(columns) for columns in list(zip(*parts, strict=True))[1:]))

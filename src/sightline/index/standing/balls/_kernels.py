@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F32, I32, I64, Flag
-from sightline.index.standing._kernels import Conjuncts
+from sightline.index._kernels import Conjuncts
 from sightline.index.standing.inverted._kernels import (
     InvertedArrays,
-    Kept,
+    KeptDistances,
+    NearestScratch,
     Objects,
     Output,
     Reaches,
-    Scratch,
     keep_present,
     known_terms,
     mark_terms,
@@ -28,7 +28,7 @@ LEVELS = 3
 REST = 8  # every so many objects nodes are made anew as they are read; more often costs more than it saves
 
 
-class Nodes(NamedTuple):
+class BallNodes(NamedTuple):
     """Where the nodes are: boxes around the balls of runs of 16, 256 and 4,096 entries of the longer lists.
 
     A node is ``x1, y1, z1, x2, y2, z2``; if no ball below covers anything, x1 is above x2.
@@ -62,7 +62,7 @@ def box_boxes(first: int, last: int, node: F32, m: int) -> None:
 
 
 @kernel
-def box_all(starts: I64, nodes: Nodes, ball: F32, node: F32) -> None:
+def box_all(starts: I64, nodes: BallNodes, ball: F32, node: F32) -> None:
     """All nodes, from below."""
     for t in range(nodes.tree.shape[0]):
         row = nodes.tree[t]
@@ -132,17 +132,17 @@ def note_tree(
 
 @kernel
 def balls_match(
+    nodes: BallNodes,
+    node: F32,
     index: InvertedArrays,
-    nodes: Nodes,
     lists: Conjuncts,
     reaches: Reaches,
-    node: F32,
-    kept: Kept,
+    kept: KeptDistances,
     objects: Objects,
     first: int,
     planar: bool,
     slack: float,
-    scratch: Scratch,
+    scratch: NearestScratch,
     out: Output,
 ) -> tuple[int, int, int]:
     """Pairs of the objects from place ``first`` on: (place to resume at, pairs, entries looked at)."""

@@ -16,6 +16,7 @@ grid; here it makes the boxes above it unbounded until it is filled.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -24,10 +25,9 @@ from sightline.flat.arrays import I64
 from sightline.geo.curve import curve_keys
 from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.balls import _kernels
-from sightline.index.standing.balls._kernels import FAN, LEVELS, Nodes
+from sightline.index.standing.balls._kernels import FAN, LEVELS, BallNodes
 from sightline.index.standing.block import QueryBlock
-from sightline.index.standing.inverted._kernels import Kept, Objects, Output, Scratch
-from sightline.index.standing.inverted.index import InvertedIndex, Reach, inverted_file
+from sightline.index.standing.inverted.index import InvertedIndex, NearestKernel, Reach, inverted_file
 from sightline.model.space import Space
 
 __all__ = ["BallsIndex"]
@@ -37,7 +37,7 @@ __all__ = ["BallsIndex"]
 class BallsIndex(InvertedIndex):
     """Frozen inverted file along the curve, with boxes over its runs."""
 
-    tree: Nodes
+    tree: BallNodes
 
     @classmethod
     def build(cls, block: QueryBlock, space: Space) -> Self:
@@ -45,23 +45,8 @@ class BallsIndex(InvertedIndex):
         parts = inverted_file(block, curve_keys(block.at[:, 0], block.at[:, 1], space.bounds))
         return cls(*parts, space, _nodes_over(parts[0].starts))
 
-    def _match(
-        self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch, out: Output
-    ) -> tuple[int, int, int]:
-        return _kernels.balls_match(
-            self.arrays,
-            self.tree,
-            self.lists,
-            reach.reaches,
-            reach.node,
-            kept,
-            objects,
-            first,
-            self._planar,
-            self._slack,
-            scratch,
-            out,
-        )
+    def _kernel(self, reach: Reach) -> NearestKernel:
+        return partial(_kernels.balls_match, self.tree, reach.node)
 
     def _order(self, objects: ObjectColumns) -> I64:
         """Along the curve, so that neighbours meet the same balls while these are in cache; but coarse to fine.
@@ -91,7 +76,7 @@ def _coarse_to_fine(n: int) -> I64:
     return np.concatenate(passes[::-1])
 
 
-def _nodes_over(starts: I64) -> Nodes:
+def _nodes_over(starts: I64) -> BallNodes:
     """Nodes of the lists of more than FAN entries; shorter ones are read as they are."""
     sizes = np.diff(starts)
     long = np.flatnonzero(sizes > FAN)
@@ -104,4 +89,4 @@ def _nodes_over(starts: I64) -> Nodes:
         first[1:, level] = np.cumsum(counts)
         first[:, level] += base
         base = int(first[-1, level])
-    return Nodes(tree, first)
+    return BallNodes(tree, first)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
-from sightline.index.standing._kernels import Batch, Conjuncts, holds
+from sightline.index._kernels import Conjuncts
+from sightline.index.standing._kernels import ObjectBatch, holds
 from sightline.index.standing.pyramid._kernels import (
     DEEPEST,
     STEP,
@@ -133,17 +134,18 @@ def delta_rehash(old: I64, new: I64) -> None:
 def delta_match(
     delta: DeltaArrays,
     lists: Conjuncts,
-    batch: Batch,
-    first: int,
+    batch: ObjectBatch,
     present: U8,
     stamp: I32,
+    first: int,
+    n: int,
     out_object: I32,
     out_query: I32,
 ) -> tuple[int, int, int]:
-    """Match objects ``first``.. against all queries: (row to resume at, pairs written, entries looked at)."""
+    """Match objects ``first``.. against all queries: (row to resume at, pairs so far, entries looked at)."""
     rows, room = batch.lon.shape[0], out_query.shape[0]
     levels, slots, boxes, entries = delta.levels, delta.slots, delta.boxes, delta.entries
-    n, looked = 0, 0
+    looked = 0
     for i in range(first, rows):
         before = n
         lo, hi = batch.offsets[i], batch.offsets[i + 1]

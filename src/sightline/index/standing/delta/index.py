@@ -15,6 +15,7 @@ conjuncts that need verification (a negative, or more than three positives).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -23,9 +24,10 @@ import numpy.typing as npt
 from sightline.flat.arrays import F64, I32, I64, U8, frozen, offsets_of
 from sightline.flat.records import frozen_fields
 from sightline.geo.region_table import RegionTable
+from sightline.index._kernels import Conjuncts
 from sightline.index.protocol import MatchPairs, ObjectColumns
-from sightline.index.standing._kernels import Conjuncts, key_terms
-from sightline.index.standing.batches import exact_regions, object_batch
+from sightline.index.standing._kernels import key_terms
+from sightline.index.standing.batches import collect_pairs, exact_regions, object_batch
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.delta import _kernels
 from sightline.index.standing.delta._kernels import WILDCARD, DeltaArrays
@@ -125,19 +127,13 @@ class DeltaIndex:
         present = np.zeros(len(self._levels), np.uint8)
         present[WILDCARD] = 1
         stamp = np.full(len(self), -1, np.int32)
-        rows: list[I32] = [np.empty(0, np.int32)]
-        queries: list[I32] = [np.empty(0, np.int32)]
-        at, looked, room = 0, 0, FIRST_ROOM
-        while at < len(objects):
-            out = np.empty(room, np.int32), np.empty(room, np.int32)
-            at, n, entries = _kernels.delta_match(delta, lists, batch, at, present, stamp, *out)
-            rows.append(out[0][:n])
-            queries.append(out[1][:n])
-            looked, room = looked + entries, room * 2
-        pairs = np.concatenate(rows), np.concatenate(queries)
-        if not self._plain:
-            pairs = exact_regions(self._regions(), self._space, objects, *pairs)
-        return MatchPairs(*pairs, looked)
+        run = partial(_kernels.delta_match, delta, lists, batch, present, stamp)
+        pairs = collect_pairs(run, len(objects), FIRST_ROOM)
+        if self._plain:
+            return pairs
+        return MatchPairs(
+            *exact_regions(self._regions(), self._space, objects, pairs.object, pairs.query), pairs.candidates
+        )
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Flat arrays of the index as it is now; the next insertion may write over them."""

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
-from sightline.index.standing._kernels import Batch, Conjuncts, holds
+from sightline.index._kernels import Conjuncts
+from sightline.index.standing._kernels import ObjectBatch, holds
 from sightline.index.standing.pyramid._kernels import (
     DEEPEST,
     STEP,
@@ -45,7 +46,7 @@ class FastArrays(NamedTuple):
     entries: I32  # [e, 4] second term, third term, conjunct, query
 
 
-class Queries(NamedTuple):
+class FastQueries(NamedTuple):
     """What the kernels read of a block."""
 
     conj_query: I32
@@ -68,7 +69,7 @@ class Forest(NamedTuple):
 
 
 @kernel
-def fast_spread(source: I32, grid: F64, queries: Queries, out_cell: I64, out_source: I32) -> int:
+def fast_spread(source: I32, grid: F64, queries: FastQueries, out_cell: I64, out_source: I32) -> int:
     """Postings in the cells of their own level that replace postings of the root; returns how many.
 
     With empty outputs they are only counted.
@@ -88,7 +89,7 @@ def fast_spread(source: I32, grid: F64, queries: Queries, out_cell: I64, out_sou
 
 
 @kernel
-def fast_forest(at: Forest, grid: F64, queries: Queries, theta: int, wildcard: int) -> tuple[int, int, int]:
+def fast_forest(at: Forest, grid: F64, queries: FastQueries, theta: int, wildcard: int) -> tuple[int, int, int]:
     """Divide the postings of some cells among nodes; (nodes, postings kept, postings pushed down).
 
     Nodes are made in the order in which they are looked at, so that children stand side by side.
@@ -140,7 +141,7 @@ def fast_forest(at: Forest, grid: F64, queries: Queries, theta: int, wildcard: i
 
 
 @kernel
-def fast_fill(queries: Queries, source: I32, boxes: F64, entries: I32) -> None:
+def fast_fill(queries: FastQueries, source: I32, boxes: F64, entries: I32) -> None:
     """Write the entries of postings."""
     for e in range(source.shape[0]):
         c, p = source[e, 0], source[e, 1]
@@ -166,7 +167,7 @@ def fast_enter(slots: I64, levels: U8, keys: I64, numbers: I64) -> None:
 
 
 @kernel
-def _gather(batch: Batch, i: int, rank: I32, present: U8, own: I32) -> int:
+def _gather(batch: ObjectBatch, i: int, rank: I32, present: U8, own: I32) -> int:
     """The terms of object ``i`` that some query has, in the order of paths; marks them present."""
     held = 0
     for j in range(batch.offsets[i], batch.offsets[i + 1]):
@@ -221,16 +222,17 @@ def _descend(
 def fast_match(
     index: FastArrays,
     lists: Conjuncts,
-    batch: Batch,
-    first: int,
+    batch: ObjectBatch,
     present: U8,
     stamp: I32,
     own: I32,
     stack: I32,
+    first: int,
+    n: int,
     out_object: I32,
     out_query: I32,
 ) -> tuple[int, int, int]:
-    """Match objects ``first``.. against all queries: (row to resume at, pairs written, entries looked at).
+    """Match objects ``first``.. against all queries: (row to resume at, pairs so far, entries looked at).
 
     ``own`` has room for the terms of an object and the wildcard, ``stack`` for twice as many.
     """
@@ -238,7 +240,7 @@ def fast_match(
     wildcard = index.levels.shape[0] - 1
     levels, slots, nodes, boxes, entries = index.levels, index.slots, index.nodes, index.boxes, index.entries
     node_term = index.node_term
-    n, looked = 0, 0
+    looked = 0
     for i in range(first, rows):
         before = n
         lon, lat = batch.lon[i], batch.lat[i]

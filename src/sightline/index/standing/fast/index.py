@@ -22,6 +22,7 @@ neighbouring cells; immutable, so that deletion is the caller's filter until the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Self
 
 import numpy as np
@@ -29,12 +30,13 @@ import numpy as np
 from sightline.flat.arrays import F64, I32, I64, frozen, offsets_of
 from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.region_table import RegionTable
+from sightline.index._kernels import Conjuncts
 from sightline.index.protocol import MatchPairs, ObjectColumns
-from sightline.index.standing._kernels import Conjuncts, key_terms
-from sightline.index.standing.batches import exact_regions, object_batch
+from sightline.index.standing._kernels import key_terms
+from sightline.index.standing.batches import collect_pairs, exact_regions, object_batch
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.fast import _kernels
-from sightline.index.standing.fast._kernels import CHILDREN, INNER, SCAN_CHILDREN, FastArrays, Forest, Queries
+from sightline.index.standing.fast._kernels import CHILDREN, INNER, SCAN_CHILDREN, FastArrays, FastQueries, Forest
 from sightline.index.standing.pyramid._kernels import TERM_BITS
 from sightline.index.standing.pyramid.grid import pyramid_grid
 from sightline.model.space import Space
@@ -83,19 +85,13 @@ class FastIndex(FlatRecord):
         stamp = np.full(len(self.regions), -1, np.int32)
         most = int(np.diff(batch.offsets).max(initial=0)) + 1  # terms of an object, and the wildcard
         own, stack = np.empty(most, np.int32), np.empty((2 * most, 2), np.int32)
-        rows: list[I32] = [np.empty(0, np.int32)]
-        found: list[I32] = [np.empty(0, np.int32)]
-        at, looked, room = 0, 0, FIRST_ROOM
-        while at < len(objects):
-            out = np.empty(room, np.int32), np.empty(room, np.int32)
-            at, n, entries = _kernels.fast_match(self.arrays, self.lists, batch, at, present, stamp, own, stack, *out)
-            rows.append(out[0][:n])
-            found.append(out[1][:n])
-            looked, room = looked + entries, room * 2
-        pairs = np.concatenate(rows), np.concatenate(found)
-        if (self.regions.kind != 0).any():
-            pairs = exact_regions(self.regions, self.space, objects, *pairs)
-        return MatchPairs(*pairs, looked)
+        run = partial(_kernels.fast_match, self.arrays, self.lists, batch, present, stamp, own, stack)
+        pairs = collect_pairs(run, len(objects), FIRST_ROOM)
+        if not self.regions.kind.any():
+            return pairs
+        return MatchPairs(
+            *exact_regions(self.regions, self.space, objects, pairs.object, pairs.query), pairs.candidates
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +106,11 @@ class _Part:
     kept: I32
 
 
-def _queries(block: QueryBlock, lists: Conjuncts, frequency: I64) -> Queries:
+def _queries(block: QueryBlock, lists: Conjuncts, frequency: I64) -> FastQueries:
     pieces = offsets_of(block.piece_query, len(block))
     conjuncts = np.bincount(block.conj_query, minlength=len(block))
     return frozen_fields(
-        Queries,
+        FastQueries,
         (
             block.conj_query,
             pieces,
@@ -125,7 +121,7 @@ def _queries(block: QueryBlock, lists: Conjuncts, frequency: I64) -> Queries:
     )
 
 
-def _at_root(queries: Queries) -> tuple[I64, I32]:
+def _at_root(queries: FastQueries) -> tuple[I64, I32]:
     """One posting per conjunct and piece."""
     pieces = np.diff(queries.piece_offsets)[queries.conj_query]
     conjunct = np.repeat(np.arange(len(pieces)), pieces)
@@ -134,7 +130,7 @@ def _at_root(queries: Queries) -> tuple[I64, I32]:
     return np.zeros(len(conjunct), np.int64), np.stack([conjunct, piece], axis=1).astype(np.int32)
 
 
-def _spread(source: I32, grid: F64, queries: Queries) -> tuple[I64, I32]:
+def _spread(source: I32, grid: F64, queries: FastQueries) -> tuple[I64, I32]:
     """Postings of the root, in the cells of their own level."""
     above = frozen(source, np.int32), grid, queries
     copies = _kernels.fast_spread(*above, np.empty(0, np.int64), np.empty((0, 2), np.int32))
@@ -143,7 +139,7 @@ def _spread(source: I32, grid: F64, queries: Queries) -> tuple[I64, I32]:
     return out
 
 
-def _forest(cell: I64, source: I32, grid: F64, queries: Queries, theta: int, wildcard: int) -> tuple[_Part, I32]:
+def _forest(cell: I64, source: I32, grid: F64, queries: FastQueries, theta: int, wildcard: int) -> tuple[_Part, I32]:
     """The keyword index of some cells, and the postings that it pushes down."""
     terms = queries.terms[source[:, 0]]
     order = np.lexsort((terms[:, 2], terms[:, 1], terms[:, 0], cell))
@@ -172,7 +168,7 @@ def _forest(cell: I64, source: I32, grid: F64, queries: Queries, theta: int, wil
     return part, made.pushed[:pushed]
 
 
-def _joined(parts: tuple[_Part, _Part], grid: F64, queries: Queries, frequency: I64) -> FastArrays:
+def _joined(parts: tuple[_Part, _Part], grid: F64, queries: FastQueries, frequency: I64) -> FastArrays:
     """Both parts as one index."""
     nodes: list[I32] = [np.empty((0, 4), np.int32)]
     terms: list[I32] = [np.empty(0, np.int32)]

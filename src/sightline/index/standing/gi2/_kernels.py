@@ -8,7 +8,7 @@ import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U8
 from sightline.geo._kernels import step_of
-from sightline.index.standing._kernels import Batch, Exact, Posted, Scratch, accepted, quantise, slot_hash
+from sightline.index.standing._kernels import Exact, MatchScratch, ObjectBatch, Posted, accepted, quantise, slot_hash
 from sightline.jit import kernel
 
 SIDE = 64  # grid cells per axis, PS2Stream section 6 (2^6 x 2^6)
@@ -106,7 +106,14 @@ def gi2_run(slots: I64, entries: I32, cell: int, term: int, stride: int) -> int:
 
 @kernel
 def gi2_match(
-    index: Gi2Arrays, exact: Exact, batch: Batch, scratch: Scratch, first: int, n: int, out_object: I32, out_query: I32
+    index: Gi2Arrays,
+    exact: Exact,
+    batch: ObjectBatch,
+    scratch: MatchScratch,
+    first: int,
+    n: int,
+    out_object: I32,
+    out_query: I32,
 ) -> tuple[int, int, int]:
     """Match objects ``first``.. against all queries: (row to resume at, pairs so far, entries looked at)."""
     rows, room = batch.lon.shape[0], out_query.shape[0]

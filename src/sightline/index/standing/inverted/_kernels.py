@@ -21,7 +21,8 @@ import numpy as np
 
 from sightline.flat.arrays import F32, F64, I32, I64, U8
 from sightline.geo._kernels import EARTH_RADIUS_M, haversine_mm, planar_mm
-from sightline.index.standing._kernels import Batch, Conjuncts, holds
+from sightline.index._kernels import Conjuncts
+from sightline.index.standing._kernels import ObjectBatch, holds
 from sightline.jit import kernel
 
 # Of the largest coordinate: a place is rounded by at most sqrt(3) * 2**-24 of it, the edge of a box by 2**-24 more.
@@ -46,7 +47,7 @@ class Reaches(NamedTuple):
     query: F32  # [n]
 
 
-class Kept(NamedTuple):
+class KeptDistances(NamedTuple):
     """Radii of the queries, and the nearest distances of this call that shrink them.
 
     What a pair needs of its query lies side by side, on one line of the cache.
@@ -61,7 +62,7 @@ class Kept(NamedTuple):
 class Objects(NamedTuple):
     """The objects of one call, in the order in which they are to be visited."""
 
-    batch: Batch
+    batch: ObjectBatch
     ts: I64
     points: F32  # [rows, 4] x, y, z, slack
     order: I64
@@ -75,7 +76,7 @@ class Output(NamedTuple):
     distance: I64
 
 
-class Scratch(NamedTuple):
+class NearestScratch(NamedTuple):
     """What an object leaves behind for the next: terms present (all 0), stamps; and room for what it has and meets."""
 
     present: U8
@@ -123,7 +124,7 @@ def note_near(first: int, last: int, ball: F32, x: float, y: float, z: float, sl
 
 
 @kernel
-def known_terms(i: int, batch: Batch, has: I32) -> int:
+def known_terms(i: int, batch: ObjectBatch, has: I32) -> int:
     """Write those terms of object ``i`` to ``has`` that a query has; returns their number.
 
     Three of four terms are nobody's, in no order that a branch could foretell.
@@ -155,7 +156,7 @@ def keep_present(noted: I32, n: int, second: I32, present: U8) -> int:
 
 
 @kernel
-def offer(kept: Kept, q: int, mm: np.int64) -> bool:
+def offer(kept: KeptDistances, q: int, mm: np.int64) -> bool:
     """Put a distance among the k nearest of a query; whether its radius has shrunk."""
     first, room = kept.record[q, 1], kept.record[q, 2]
     if room == 0:
@@ -184,11 +185,11 @@ def settle(
     index: InvertedArrays,
     lists: Conjuncts,
     reaches: Reaches,
-    kept: Kept,
+    kept: KeptDistances,
     objects: Objects,
     planar: bool,
     slack: float,
-    scratch: Scratch,
+    scratch: NearestScratch,
     out: Output,
     n: int,
 ) -> int:
@@ -230,12 +231,12 @@ def inverted_match(
     index: InvertedArrays,
     lists: Conjuncts,
     reaches: Reaches,
-    kept: Kept,
+    kept: KeptDistances,
     objects: Objects,
     first: int,
     planar: bool,
     slack: float,
-    scratch: Scratch,
+    scratch: NearestScratch,
     out: Output,
 ) -> tuple[int, int, int]:
     """Pairs of the objects from place ``first`` on: (place to resume at, pairs, entries looked at)."""

@@ -10,6 +10,7 @@ its other terms are verified; radii shrink within a call (SSTD section 6.1, ther
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, NamedTuple, Self
@@ -19,27 +20,30 @@ import numpy.typing as npt
 
 from sightline.flat.arrays import F32, I32, I64, frozen, offsets_of
 from sightline.flat.records import FlatRecord
+from sightline.index._kernels import Conjuncts
 from sightline.index.protocol import NearestBounds, NearestPairs, ObjectColumns
-from sightline.index.standing._kernels import Conjuncts, key_terms
+from sightline.index.standing._kernels import key_terms
 from sightline.index.standing.batches import object_batch
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.inverted import _kernels
 from sightline.index.standing.inverted._kernels import (
     SLACK,
     InvertedArrays,
-    Kept,
+    KeptDistances,
+    NearestScratch,
     Objects,
     Output,
     Reaches,
-    Scratch,
 )
 from sightline.index.standing.keywords import spread_rows
 from sightline.model.space import Space
 from sightline.model.time import MAX_US, MIN_US
 from sightline.text.dictionary import TermDictionary
 
-__all__ = ["InvertedIndex", "Reach", "inverted_file", "kept_of", "places_of"]
+__all__ = ["InvertedIndex", "NearestKernel", "Reach", "inverted_file", "kept_of", "places_of"]
 
+#: Over the index, lists, reaches, what is kept and objects from a place on: (place to resume at, pairs, entries).
+NearestKernel = Callable[..., tuple[int, int, int]]
 FIRST_ROOM = 1 << 18  # pairs of the first output buffer; it doubles when full
 MOST_KEPT = 1024  # a query that keeps more has no radius feedback within a call: its distances would not fit
 
@@ -85,14 +89,15 @@ class InvertedIndex(FlatRecord):
         present = np.zeros(index.starts.size - 1, np.uint8)
         present[-1] = 1
         most = int(np.diff(shown.batch.offsets).max(initial=0))
-        scratch = Scratch(
+        scratch = NearestScratch(
             present, np.full(n, -1, np.int32), np.empty(len(index.query) + 1, np.int32), np.empty(most + 1, np.int32)
         )
+        kernel, held = self._kernel(reach), (index, self.lists, reach.reaches, kept, shown)
         found: list[tuple[I32, I32, I64]] = []
         first, looked, room = 0, 0, FIRST_ROOM
         while first < len(objects):
             out = Output(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64))
-            first, pairs, entries = self._match(reach, kept, shown, first, scratch, out)
+            first, pairs, entries = kernel(*held, first, self._planar, self._slack, scratch, out)
             near = np.flatnonzero(out.distance[:pairs] <= kept.record[out.query[:pairs], 0])
             found.append((out.object[near], out.query[near], out.distance[near]))
             looked += entries
@@ -107,21 +112,8 @@ class InvertedIndex(FlatRecord):
             joined = [column[near] for column in joined]
         return NearestPairs(joined[0], joined[1], joined[2], looked)
 
-    def _match(
-        self, reach: Reach, kept: Kept, objects: Objects, first: int, scratch: Scratch, out: Output
-    ) -> tuple[int, int, int]:
-        return _kernels.inverted_match(
-            self.arrays,
-            self.lists,
-            reach.reaches,
-            kept,
-            objects,
-            first,
-            self._planar,
-            self._slack,
-            scratch,
-            out,
-        )
+    def _kernel(self, reach: Reach) -> NearestKernel:
+        return _kernels.inverted_match
 
     def _order(self, objects: ObjectColumns) -> I64:
         """The order in which objects are shown to the kernel."""
@@ -193,7 +185,7 @@ def inverted_file(block: QueryBlock, rank: I64) -> tuple[InvertedArrays, Conjunc
     return InvertedArrays(starts, query, second, check, block.at), verified, block.dictionary
 
 
-def kept_of(bounds: NearestBounds, objects: ObjectColumns) -> Kept:
+def kept_of(bounds: NearestBounds, objects: ObjectColumns) -> KeptDistances:
     """Room for the nearest distances of a call; what more objects than there are would have to fill gets none."""
     record = np.zeros((len(bounds.k), 4), np.int64)
     record[:, 0] = bounds.radius_mm
@@ -204,7 +196,7 @@ def kept_of(bounds: NearestBounds, objects: ObjectColumns) -> Kept:
         bounds.start.max(initial=MIN_US) <= objects.ts.min() and objects.ts.max() < bounds.end.min(initial=MAX_US)
     )
     lives = [np.empty(0, np.int64)] * 2 if whole else [bounds.start, bounds.end]
-    return Kept(
+    return KeptDistances(
         record, np.empty(int(last[-1]) if len(last) else 0, np.int64), *(frozen(column, np.int64) for column in lives)
     )
 

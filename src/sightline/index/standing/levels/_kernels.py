@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, U16
-from sightline.index.standing._kernels import Batch, Exact, Posted, Scratch, accepted, quantise
+from sightline.index.standing._kernels import Exact, MatchScratch, ObjectBatch, Posted, accepted, quantise
 from sightline.jit import kernel
 
 MAX_DEPTH = 14  # cells per axis 2^14
@@ -183,8 +183,8 @@ def levels_fill(order: I64, ordered: I64, raw: I32, bases: I64, index: LevelArra
 def levels_match(
     index: LevelArrays,
     exact: Exact,
-    batch: Batch,
-    scratch: Scratch,
+    batch: ObjectBatch,
+    scratch: MatchScratch,
     first: int,
     n: int,
     out_object: I32,

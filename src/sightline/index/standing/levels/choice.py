@@ -16,11 +16,11 @@ import numpy as np
 from sightline.flat.arrays import F64, I32
 from sightline.index.standing.levels._kernels import MAX_DEPTH
 
-__all__ = ["Choice", "Costs", "choose_depths"]
+__all__ = ["LevelChoice", "ProbeCosts", "choose_depths"]
 
 
 @dataclass(frozen=True)
-class Costs:
+class ProbeCosts:
     """What the choice weighs, per object; measured in nanoseconds, but only the proportions matter."""
 
     level: float = 110.0  # one more level
@@ -30,23 +30,23 @@ class Costs:
     max_levels: int = 3
 
 
-class Choice(NamedTuple):
+class LevelChoice(NamedTuple):
     """Depths in use, ascending, and for each natural depth the position of its own among them."""
 
     depths: I32
     level_of: I32
 
 
-def choose_depths(census: F64, costs: Costs | None = None) -> Choice:
+def choose_depths(census: F64, costs: ProbeCosts | None = None) -> LevelChoice:
     """The cheapest depths; ``census[natural, depth]`` is pieces, entries, and entries that an object meets.
 
     All sets of up to ``max_levels`` depths compete. Within a set each class takes the depth that costs least, copies
     at a price; the price rises until the copies fit.
     """
-    costs = costs or Costs()
+    costs = costs or ProbeCosts()
     used = np.flatnonzero(census[:, 0, 0])
     if used.size == 0:
-        return Choice(np.zeros(1, np.int32), np.zeros(MAX_DEPTH + 1, np.int32))
+        return LevelChoice(np.zeros(1, np.int32), np.zeros(MAX_DEPTH + 1, np.int32))
     rows, pieces = np.arange(used.size)[:, None], census[used, 0, 0].sum()
     copies = census[used, :, 1] / pieces
     spent = costs.candidate * census[used, :, 2] + costs.copy * copies
@@ -64,4 +64,4 @@ def choose_depths(census: F64, costs: Costs | None = None) -> Choice:
                 best, chosen = float(total[at]), depth[:, at]
     depths = np.unique(chosen)
     natural = np.minimum(np.searchsorted(used, np.arange(MAX_DEPTH + 1)), used.size - 1)
-    return Choice(depths.astype(np.int32), np.searchsorted(depths, chosen[natural]).astype(np.int32))
+    return LevelChoice(depths.astype(np.int32), np.searchsorted(depths, chosen[natural]).astype(np.int32))

@@ -10,14 +10,14 @@ from sightline.index.standing.panes.arithmetic import (
 )
 from sightline.index.standing.panes.counts import PaneCounts, concat_counts, sum_counts
 from sightline.index.standing.panes.leaders import LEADERS, leaders_first, leading_counts
-from sightline.index.standing.panes.windows import Series, TopTerms, top_terms
+from sightline.index.standing.panes.windows import Series, WindowTerms, top_terms
 
 __all__ = [
     "LEADERS",
     "NO_PANE",
     "PaneCounts",
     "Series",
-    "TopTerms",
+    "WindowTerms",
     "concat_counts",
     "last_window",
     "leaders_first",

@@ -17,7 +17,7 @@ from sightline.flat.arrays import I32, I64, frozen
 from sightline.index.standing.panes._kernels import FAILED, NOBODY, WINDOW, Runs, Slide, slide_windows
 from sightline.index.standing.panes.counts import PaneCounts
 
-__all__ = ["Series", "TopTerms", "top_terms"]
+__all__ = ["Series", "WindowTerms", "top_terms"]
 
 FIRST_ROOM = 1 << 14
 
@@ -34,7 +34,7 @@ class Series:
     k: int
 
 
-class TopTerms(NamedTuple):
+class WindowTerms(NamedTuple):
     """Rows of all series: number of the series, window, rank from 1, term of the counts' dictionary, objects."""
 
     series: I64
@@ -44,7 +44,7 @@ class TopTerms(NamedTuple):
     objects: I64
 
 
-def top_terms(counts: PaneCounts, tail: I64, series: Iterable[Series]) -> tuple[TopTerms, list[int]]:
+def top_terms(counts: PaneCounts, tail: I64, series: Iterable[Series]) -> tuple[WindowTerms, list[int]]:
     """Reports of the series, a window without objects has none; and the series that need the rows left out.
 
     ``tail[slot]`` bounds the count of any term that is left out of a slot; 0 where none is.
@@ -90,6 +90,6 @@ def top_terms(counts: PaneCounts, tail: I64, series: Iterable[Series]) -> tuple[
             del parts[before:]
     if not parts:
         none = np.empty(0, np.int64)
-        return TopTerms(none, none, none.astype(np.int32), none.astype(np.int32), none), failed
+        return WindowTerms(none, none, none.astype(np.int32), none.astype(np.int32), none), failed
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return TopTerms(*columns), failed
+    return WindowTerms(*columns), failed

@@ -129,7 +129,7 @@ def key_postings(objects: I32, text: SampleText, slot: I32, keys: int) -> tuple[
     return runs, rows, smallest
 
 
-class Placed(NamedTuple):
+class PlacedRows(NamedTuple):
     """Which rows are in which bins: chains of entries, because most rows are in few bins."""
 
     last: I32  # per row its latest entry, -1 for none
@@ -139,14 +139,14 @@ class Placed(NamedTuple):
 
 
 @kernel
-def nowhere(rows: int, entries: int) -> Placed:
+def nowhere(rows: int, entries: int) -> PlacedRows:
     """No row in any bin, and room for so many entries."""
     entry = np.empty(entries, np.int32), np.empty(entries, np.int32), np.empty(entries, np.int32)
-    return Placed(np.full(rows, -1, np.int32), entry[0], entry[1], entry[2])
+    return PlacedRows(np.full(rows, -1, np.int32), entry[0], entry[1], entry[2])
 
 
 @kernel
-def put(placed: Placed, used: int, row: int, target: int) -> int:
+def put(placed: PlacedRows, used: int, row: int, target: int) -> int:
     """Put a row into a bin unless it is there; the number of entries afterwards."""
     e = placed.last[row]
     while e >= 0:
@@ -159,7 +159,7 @@ def put(placed: Placed, used: int, row: int, target: int) -> int:
 
 
 @kernel
-def overlaps(placed: Placed, rows: I32, first: int, end: int, counts: I64) -> None:
+def overlaps(placed: PlacedRows, rows: I32, first: int, end: int, counts: I64) -> None:
     """How many of ``rows[first:end]`` each bin has."""
     counts[:] = 0
     for j in range(first, end):

@@ -29,8 +29,8 @@ import numpy as np
 from sightline.flat.arrays import I32
 from sightline.partition.cost.ps2stream import LoadCosts, is_balanced, total_load
 from sightline.partition.kdt_tree.hybrid.merging import merge_leaves
-from sightline.partition.kdt_tree.hybrid.node import Node, best_cut, cut_along, halves, root_of, text_similarity
-from sightline.partition.kdt_tree.hybrid.sample import Sample
+from sightline.partition.kdt_tree.hybrid.node import KdtNode, best_cut, cut_along, halves, root_of, text_similarity
+from sightline.partition.kdt_tree.hybrid.sample import WorkloadSample
 from sightline.partition.kdt_tree.hybrid.text_parts import node_text, text_parts
 
 __all__ = [
@@ -55,15 +55,15 @@ class HybridParams:
 class KdtTree(NamedTuple):
     """The leaves' nodes, and the worker of each leaf: node by node, part by part."""
 
-    nodes: list[Node]
+    nodes: list[KdtNode]
     leaf_worker: I32
 
 
-def classify(sample: Sample, params: HybridParams) -> list[Node]:
+def classify(sample: WorkloadSample, params: HybridParams) -> list[KdtNode]:
     """Lines 1-12: the subspaces in which texts differ (N_t, ``textual``) and the others (N_s)."""
     root = root_of(sample, params.costs)
     open_nodes = [(-root.load, 0, root)]  # N_u; numbers break ties
-    numbered, done = 1, list[Node]()
+    numbered, done = 1, list[KdtNode]()
     while open_nodes:
         node = heapq.heappop(open_nodes)[2]
         similar = text_similarity(sample, node)
@@ -86,7 +86,7 @@ def classify(sample: Sample, params: HybridParams) -> list[Node]:
     return done
 
 
-def space_steps(sample: Sample, node: Node, most: int, costs: LoadCosts) -> Iterator[list[Node]]:
+def space_steps(sample: WorkloadSample, node: KdtNode, most: int, costs: LoadCosts) -> Iterator[list[KdtNode]]:
     """The node in 1, 2, 3... pieces of space, each time the heaviest cut in two, as far as that goes."""
     pieces = [node]
     yield pieces
@@ -100,22 +100,22 @@ def space_steps(sample: Sample, node: Node, most: int, costs: LoadCosts) -> Iter
         yield pieces
 
 
-def charge(nodes: Sequence[Node], params: HybridParams) -> float:
+def charge(nodes: Sequence[KdtNode], params: HybridParams) -> float:
     """What a division into the leaves of some nodes costs: the sum of loads, or more if it is lopsided."""
     loads = np.concatenate([node.loads for node in nodes])
     return max(total_load(loads), float(len(loads) * loads.max() / params.lopsided))
 
 
-def _by_text(sample: Sample, node: Node, pieces: int, params: HybridParams) -> Node:
+def _by_text(sample: WorkloadSample, node: KdtNode, pieces: int, params: HybridParams) -> KdtNode:
     return replace(node, textual=True, parts=text_parts(sample, node, node_text(sample, node), pieces, params.costs))
 
 
-def _may_cut(node: Node, divided: Node, params: HybridParams) -> bool:
+def _may_cut(node: KdtNode, divided: KdtNode, params: HybridParams) -> bool:
     """Whether space comes into question beside a division by text: in N_t only where that is lopsided."""
     return not node.textual or charge([divided], params) > total_load(divided.loads)
 
 
-def cost_row(sample: Sample, node: Node, most: int, params: HybridParams) -> list[float]:
+def cost_row(sample: WorkloadSample, node: KdtNode, most: int, params: HybridParams) -> list[float]:
     """C[i, 1..most]: the charge for the node in so many partitions, divided the better way."""
     text = node_text(sample, node)
     by_text = [
@@ -153,7 +153,7 @@ def numbers_of_partitions(table: Sequence[Sequence[float]], partitions: int) -> 
     return numbers[::-1]
 
 
-def partition_node(sample: Sample, node: Node, pieces: int, params: HybridParams) -> list[Node]:
+def partition_node(sample: WorkloadSample, node: KdtNode, pieces: int, params: HybridParams) -> list[KdtNode]:
     """PartitionNode: the way that is charged less, in N_t by text if that will do (ties: space)."""
     if pieces == 1:
         return [node]
@@ -165,7 +165,7 @@ def partition_node(sample: Sample, node: Node, pieces: int, params: HybridParams
     return [divided]
 
 
-def lighter(sample: Sample, node: Node, params: HybridParams) -> list[Node] | None:
+def lighter(sample: WorkloadSample, node: KdtNode, params: HybridParams) -> list[KdtNode] | None:
     """PartitionNode(n, 2) for the heaviest leaf of a node: one leaf more; None if its heaviest stays as heavy."""
     heaviest = node.loads.max()
     divided = _by_text(sample, node, len(node.loads) + 1, params)
@@ -178,7 +178,7 @@ def lighter(sample: Sample, node: Node, params: HybridParams) -> list[Node] | No
     return min(ways, key=lambda way: charge(way, params)) if ways else None
 
 
-def _split_heaviest(sample: Sample, nodes: list[Node], params: HybridParams) -> list[Node] | None:
+def _split_heaviest(sample: WorkloadSample, nodes: list[KdtNode], params: HybridParams) -> list[KdtNode] | None:
     """The nodes after the heaviest leaf that can be made lighter was split (lines 24-25); None if none can."""
     nodes = list(nodes)
     for i in sorted(range(len(nodes)), key=lambda i: (-nodes[i].loads.max(), i)):
@@ -191,7 +191,7 @@ def _split_heaviest(sample: Sample, nodes: list[Node], params: HybridParams) -> 
     return None
 
 
-def partition_workload(sample: Sample, workers: int, params: HybridParams) -> KdtTree:
+def partition_workload(sample: WorkloadSample, workers: int, params: HybridParams) -> KdtTree:
     """The whole of Algorithm 1."""
     params = replace(params, theta=max(params.theta, 4 * workers))
     costs = params.costs

@@ -10,12 +10,12 @@ from sightline.flat.arrays import F64, I32, I64, frozen
 from sightline.flat.records import frozen_fields
 from sightline.partition.cost.ps2stream import LoadCosts
 from sightline.partition.kdt_tree.hybrid._kernels import Units, deal
-from sightline.partition.kdt_tree.hybrid.node import Node
+from sightline.partition.kdt_tree.hybrid.node import KdtNode
 
 __all__ = ["leaf_members", "merge_leaves"]
 
 
-def leaf_members(nodes: Sequence[Node]) -> tuple[list[I32], list[I32]]:
+def leaf_members(nodes: Sequence[KdtNode]) -> tuple[list[I32], list[I32]]:
     """Objects and queries of every leaf, node by node, part by part."""
     objects, queries = [], []
     for node in nodes:
@@ -24,7 +24,9 @@ def leaf_members(nodes: Sequence[Node]) -> tuple[list[I32], list[I32]]:
     return objects, queries
 
 
-def merge_leaves(nodes: Sequence[Node], objects: int, queries: int, workers: int, costs: LoadCosts) -> tuple[I32, F64]:
+def merge_leaves(
+    nodes: Sequence[KdtNode], objects: int, queries: int, workers: int, costs: LoadCosts
+) -> tuple[I32, F64]:
     """The worker of every leaf and the loads of the workers, by the rule of
     :func:`~sightline.partition.kdt_tree.hybrid._kernels.deal`, heaviest leaf first (ties: lower number).
 

@@ -15,9 +15,9 @@ import numpy as np
 from sightline.flat.arrays import F64, I32, Flag, frozen
 from sightline.partition.cost.ps2stream import LoadCosts, steady_loads
 from sightline.partition.kdt_tree.hybrid._kernels import similarity
-from sightline.partition.kdt_tree.hybrid.sample import Sample
+from sightline.partition.kdt_tree.hybrid.sample import WorkloadSample
 
-__all__ = ["Cut", "Node", "Parts", "best_cut", "cut_along", "halves", "root_of", "text_similarity"]
+__all__ = ["NodeCut", "KdtNode", "Parts", "best_cut", "cut_along", "halves", "root_of", "text_similarity"]
 
 
 class Parts(NamedTuple):
@@ -34,7 +34,7 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class KdtNode:
     """A rectangle of cells with its objects and queries (pieces); a leaf, or as many leaves as it has parts.
 
     ``textual`` nodes are those of N_t: they are divided by terms only. A ``final`` node cannot be made lighter.
@@ -54,7 +54,7 @@ class Node:
         return np.array([self.load]) if self.parts is None else self.parts.loads
 
 
-class Cut(NamedTuple):
+class NodeCut(NamedTuple):
     """The last column (axis 0) or row (axis 1) of the lower half, and the loads of both halves."""
 
     axis: int
@@ -63,21 +63,21 @@ class Cut(NamedTuple):
     high: float
 
 
-def root_of(sample: Sample, costs: LoadCosts) -> Node:
+def root_of(sample: WorkloadSample, costs: LoadCosts) -> KdtNode:
     """All cells, objects and queries (Algorithm 1, line 1)."""
     objects, queries = np.arange(len(sample.place[0]), dtype=np.int32), np.arange(len(sample.box), dtype=np.int32)
     load = float(steady_loads(len(objects), len(queries), costs)[0])
-    return Node(
+    return KdtNode(
         (0, 0, len(sample.x_edges), len(sample.y_edges)), frozen(objects, np.int32), frozen(queries, np.int32), load
     )
 
 
-def text_similarity(sample: Sample, node: Node) -> float:
+def text_similarity(sample: WorkloadSample, node: KdtNode) -> float:
     """sim_t(O_n, Q_n): the cosine between how many objects, and how many queries, have each term."""
     return float(similarity(node.objects, node.queries, sample.text, len(sample.terms)))
 
 
-def cut_along(sample: Sample, node: Node, axis: int, costs: LoadCosts) -> Cut | None:
+def cut_along(sample: WorkloadSample, node: KdtNode, axis: int, costs: LoadCosts) -> NodeCut | None:
     """The cut that makes the heavier half lightest (ties: less load together, then the lower line); None for one line
     of cells."""
     first, last = node.box[axis], node.box[axis + 2]
@@ -92,16 +92,16 @@ def cut_along(sample: Sample, node: Node, axis: int, costs: LoadCosts) -> Cut | 
     low = steady_loads(objects, begun, costs)
     high = steady_loads(len(node.objects) - objects, len(node.queries) - ended, costs)
     at = int(np.lexsort((low + high, np.maximum(low, high)))[0])
-    return Cut(axis, first + at, float(low[at]), float(high[at]))
+    return NodeCut(axis, first + at, float(low[at]), float(high[at]))
 
 
-def best_cut(sample: Sample, node: Node, costs: LoadCosts) -> Cut | None:
+def best_cut(sample: WorkloadSample, node: KdtNode, costs: LoadCosts) -> NodeCut | None:
     """The cut with less load together of the two axes (ties: x); None for a single cell."""
     cuts = [cut for axis in (0, 1) if (cut := cut_along(sample, node, axis, costs)) is not None]
     return min(cuts, key=lambda cut: cut.low + cut.high) if cuts else None
 
 
-def halves(sample: Sample, node: Node, cut: Cut) -> tuple[Node, Node]:
+def halves(sample: WorkloadSample, node: KdtNode, cut: NodeCut) -> tuple[KdtNode, KdtNode]:
     """Both sides of a cut; a query goes to each side it meets."""
     x0, y0, x1, y1 = node.box
     if cut.axis == 0:
@@ -112,6 +112,6 @@ def halves(sample: Sample, node: Node, cut: Cut) -> tuple[Node, Node]:
     begin, end = sample.box[node.queries, cut.axis], sample.box[node.queries, cut.axis + 2]
     low_queries, high_queries = node.queries[begin <= cut.line], node.queries[end > cut.line]
     return (
-        Node(low_box, frozen(node.objects[below], np.int32), frozen(low_queries, np.int32), cut.low),
-        Node(high_box, frozen(node.objects[~below], np.int32), frozen(high_queries, np.int32), cut.high),
+        KdtNode(low_box, frozen(node.objects[below], np.int32), frozen(low_queries, np.int32), cut.low),
+        KdtNode(high_box, frozen(node.objects[~below], np.int32), frozen(high_queries, np.int32), cut.high),
     )

@@ -18,7 +18,7 @@ from sightline.index.standing.block import KIND_NEAREST, KIND_RANGE
 from sightline.partition.history import History
 from sightline.partition.kdt_tree.hybrid._kernels import SampleText
 
-__all__ = ["Sample", "grid_lines"]
+__all__ = ["WorkloadSample", "grid_lines"]
 
 
 def grid_lines(values: F64, side: int) -> F64:
@@ -30,7 +30,7 @@ def grid_lines(values: F64, side: int) -> F64:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class WorkloadSample:
     """Objects and pieces of standing queries in cells; ``terms`` are the distinct hashes, ascending."""
 
     x_edges: F64
@@ -41,7 +41,7 @@ class Sample:
     text: SampleText
 
     @classmethod
-    def of(cls, history: History, side: int) -> Sample:
+    def of(cls, history: History, side: int) -> WorkloadSample:
         """The sample of a history with at least one object, on at most side x side cells."""
         objects, block = history.objects, history.standing
         standing = np.flatnonzero(block.kind != KIND_NEAREST)

@@ -23,8 +23,8 @@ from sightline.partition.kdt_tree.hybrid._kernels import (
     keys_of,
     term_counts,
 )
-from sightline.partition.kdt_tree.hybrid.node import Node, Parts
-from sightline.partition.kdt_tree.hybrid.sample import Sample
+from sightline.partition.kdt_tree.hybrid.node import KdtNode, Parts
+from sightline.partition.kdt_tree.hybrid.sample import WorkloadSample
 from sightline.partition.terms._kernels import all_hashed_to
 
 __all__ = ["NodeText", "node_text", "text_parts"]
@@ -45,7 +45,7 @@ class NodeText(NamedTuple):
     smallest: I32
 
 
-def node_text(sample: Sample, node: Node) -> NodeText:
+def node_text(sample: WorkloadSample, node: KdtNode) -> NodeText:
     """Keys of the queries of a node, and who has them."""
     terms = len(sample.terms)
     count = term_counts(node.objects, sample.text, terms)
@@ -62,7 +62,7 @@ def node_text(sample: Sample, node: Node) -> NodeText:
     return NodeText(known, count[known], keys.astype(np.int32), units, frozen(wild, np.bool_), smallest)
 
 
-def _homes(sample: Sample, node: Node, text: NodeText, parts: int) -> I32:
+def _homes(sample: WorkloadSample, node: KdtNode, text: NodeText, parts: int) -> I32:
     """The part that owns an object without a key, -1 for an object with one."""
     home = np.full(len(node.objects), -1, np.int32)
     bare, closed = text.smallest == -1, text.smallest >= 0
@@ -72,7 +72,7 @@ def _homes(sample: Sample, node: Node, text: NodeText, parts: int) -> I32:
     return frozen(home, np.int32)
 
 
-def text_parts(sample: Sample, node: Node, text: NodeText, parts: int, costs: LoadCosts) -> Parts:
+def text_parts(sample: WorkloadSample, node: KdtNode, text: NodeText, parts: int, costs: LoadCosts) -> Parts:
     """The node in ``parts`` parts of its terms; some may be empty if it has fewer keys."""
     units = text.units
     weight = steady_loads(np.diff(units.object_offsets), np.diff(units.query_offsets), costs)
