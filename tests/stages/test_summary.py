@@ -8,8 +8,9 @@ import pytest
 
 import sightline as sl
 from sightline.stages.registered.summary import awaited, merged, summarise
+from sightline.testing.partitioners import CONFIG
+from sightline.testing.small_worlds import block_of
 from sightline.text.tokeniser import tokenise
-from tests.partition.term_corpora import CONFIG, block_of
 from tests.stages.test_fitting import rows
 from tests.stages.worlds import Deployment
 
@@ -30,7 +31,7 @@ class TwoWorkers:
 def kept(queries, texts):
     terms = tokenise(pa.array(texts), CONFIG.text, CONFIG.seed)
     row, worker = (np.array(x, np.int32).ravel() for x in np.divmod(np.arange(2 * len(texts)), 2))
-    found = awaited([summarise(block_of(queries), TwoWorkers())], terms, row, worker)
+    found = awaited([summarise(block_of(queries, CONFIG), TwoWorkers())], terms, row, worker)
     return {(int(r), int(w)) for r, w in zip(row[found], worker[found], strict=True)}
 
 
@@ -59,7 +60,7 @@ def test_who_matches_everything_waits_for_everything():
 
 def test_summaries_add_up():
     terms = tokenise(pa.array(["flood", "calm", "other"]), CONFIG.text, CONFIG.seed)
-    parts = [summarise(block_of([sl.RangeQuery(word, BOX)]), TwoWorkers()) for word in ("flood", "calm")]
+    parts = [summarise(block_of([sl.RangeQuery(word, BOX)], CONFIG), TwoWorkers()) for word in ("flood", "calm")]
     row, worker = np.arange(3, dtype=np.int32), np.zeros(3, np.int32)
     assert awaited(parts, terms, row, worker).tolist() == [True, True, False]
     assert awaited([merged(parts)], terms, row, worker).tolist() == [True, True, False]

@@ -64,16 +64,14 @@ class GridRouting(FlatRecord, Unlearning):
         return cells_of(frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), self.bounds, SIDE)
 
     def route_queries(self, block: QueryBlock) -> QueryRoutes:
-        pieces = frozen(block.piece_query, np.int32), frozen(block.piece_box, np.float64)
+        pieces = block.piece_query, block.piece_box
         stands = workers_of_boxes(*pieces, self.bounds, SIDE, self.leaf_worker, len(block), self.workers)
         stands[block.kind == KIND_NEAREST] = True
         worker, query = np.nonzero(stands.T)
         return QueryRoutes(query.astype(np.int32), worker.astype(np.int32))
 
     def leaves_of(self, block: QueryBlock) -> QueryLeaves:
-        query, leaf = cells_of_boxes(
-            frozen(block.piece_query, np.int32), frozen(block.piece_box, np.float64), self.bounds, SIDE
-        )
+        query, leaf = cells_of_boxes(block.piece_query, block.piece_box, self.bounds, SIDE)
         return QueryLeaves(query, leaf)
 
     def leaf_table(self) -> pa.Table:

@@ -78,9 +78,7 @@ def build_segment(
     order, arrays = object_index(index).build(objects, bounds)
     terms = objects.terms
     counts = np.empty(terms.counts.size, np.uint16)
-    _kernels.gather_counts(
-        frozen(order, np.int64), frozen(terms.offsets, np.int64), frozen(terms.counts, np.uint16), counts
-    )
+    _kernels.gather_counts(frozen(order, np.int64), terms.offsets, terms.counts, counts)
     kept = columns.drop_columns([c for c, t in _STORED_ONCE.items() if columns.schema.field(c).type == t])
     content: dict[str, npt.NDArray[Any] | ipc.Pieces] = {
         **arrays,

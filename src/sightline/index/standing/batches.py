@@ -25,8 +25,8 @@ def object_batch(objects: ObjectColumns, dictionary: TermDictionary) -> ObjectBa
     return ObjectBatch(
         frozen(objects.lon, np.float64),
         frozen(objects.lat, np.float64),
-        frozen(objects.terms.offsets, np.int64),
-        frozen(objects.terms.ids, np.int32),
+        objects.terms.offsets,
+        objects.terms.ids,
         frozen(dictionary.lookup(objects.terms.dictionary), np.int32),
     )
 

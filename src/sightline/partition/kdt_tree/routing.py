@@ -88,8 +88,8 @@ class KdtTreeRouting(FlatRecord, Unlearning):
     def route_objects(self, objects: ObjectColumns) -> ObjectRoutes:
         words = objects.terms
         leaf, row, worker = send_objects(
-            frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), frozen(words.offsets, np.int64),
-            frozen(words.ids, np.int32), frozen(words.dictionary.hashes, np.int64), self.grid, self.leaf_worker,
+            frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), words.offsets,
+            words.ids, words.dictionary.hashes, self.grid, self.leaf_worker,
             self.workers,
         )  # fmt: skip
         return ObjectRoutes(leaf, self.leaf_worker[leaf], row, worker)
@@ -110,7 +110,7 @@ class KdtTreeRouting(FlatRecord, Unlearning):
             wild, offsets_of(block.conj_query, len(block)), block.pos_offsets, block.pos, block.dictionary.hashes
         )  # fmt: skip
         terms = frozen_fields(QueryTerms, lists)
-        pieces = frozen(block.piece_query, np.int32), frozen(block.piece_box, np.float64)
+        pieces = block.piece_query, block.piece_box
         return QueryLeaves(*visited_leaves(*pieces, terms, self.grid))
 
     def leaf_table(self) -> pa.Table:

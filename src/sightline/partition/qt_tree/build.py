@@ -112,10 +112,8 @@ class _Growing:
         self.slots = np.full(table_size(len(workload.hashes)), -1, np.int32)
         fill_slots(workload.hashes, self.slots)
         terms = objects.terms
-        number = numbers_of(frozen(terms.dictionary.hashes, np.int64), workload.hashes, frozen(self.slots, np.int32))
-        offsets, ids = rows_of(
-            frozen(terms.offsets, np.int64), frozen(terms.ids, np.int32), frozen(number, np.int32), len(workload.hashes)
-        )
+        number = numbers_of(terms.dictionary.hashes, workload.hashes, frozen(self.slots, np.int32))
+        offsets, ids = rows_of(terms.offsets, terms.ids, frozen(number, np.int32), len(workload.hashes))
         self.rows = TermRows(frozen(offsets, np.int64), frozen(ids, np.int32))
         everything = frozen(np.arange(len(objects)), np.int32)
         has = words_of(everything, frozen(np.zeros(len(objects)), np.uint8), self.rows, len(workload.hashes))

@@ -95,7 +95,7 @@ class TreeRouting(FlatRecord):
         return QueryLeaves(query, leaf)
 
     def _targets(self, block: QueryBlock, target: I32, targets: int, skip: Flag) -> tuple[I32, I32, int]:
-        query, box = frozen(block.piece_query, np.int32), frozen(block.piece_box, np.float64)
+        query, box = block.piece_query, block.piece_box
         nodes, skipped, of_leaf = self.tree.nodes, frozen(skip, np.bool_), frozen(target, np.int32)
         return targets_of_boxes(nodes, query, box, skipped, of_leaf, targets)
 

@@ -87,15 +87,15 @@ class TermRouting(FlatRecord, Unlearning):
         places = frozen(objects.lon, np.float64), frozen(objects.lat, np.float64)
         owner = owner_by_place(*places, self.workers)
         # Once per distinct term of the batch, not per posting.
-        worker, _ = places_of(self.table, frozen(terms.dictionary.hashes, np.int64), self.workers)
-        lists = frozen(terms.offsets, np.int64), frozen(terms.ids, np.int32)
+        worker, _ = places_of(self.table, terms.dictionary.hashes, self.workers)
+        lists = terms.offsets, terms.ids
         routes = routes_of_objects(*lists, frozen(worker, np.int32), frozen(owner, np.int32), self.workers)
         return ObjectRoutes(owner, owner, *routes)
 
     def route_queries(self, block: QueryBlock) -> QueryRoutes:
-        hashes = frozen(block.dictionary.hashes, np.int64)
+        hashes = block.dictionary.hashes
         worker, frequency = places_of(self.table, hashes, self.workers)
-        lists = frozen(block.pos_offsets, np.int64), frozen(block.pos, np.int32)
+        lists = block.pos_offsets, block.pos
         key = rarest_terms(*lists, hashes, frozen(frequency, np.int64))
         keyed = (key >= 0) & (block.kind[block.conj_query] != KIND_TOP_TERMS)
         conj_worker = np.full(key.size, -1, np.int32)

@@ -81,11 +81,11 @@ class Vocabulary:
 
     def keys(self, block: QueryBlock) -> tuple[I64, I64]:
         """Pairs (block row, term): where the conjuncts of a block are keyed, for keys of the vocabulary."""
-        hashes = frozen(block.dictionary.hashes, np.int64)
+        hashes = block.dictionary.hashes
         number = self.numbers(hashes)
         frequency = np.zeros(len(hashes), np.int64)
         frequency[number >= 0] = self.objects[number[number >= 0]]
-        lists = frozen(block.pos_offsets, np.int64), frozen(block.pos, np.int32)
+        lists = block.pos_offsets, block.pos
         key = rarest_terms(*lists, hashes, frozen(frequency, np.int64))
         keyed = np.flatnonzero((key >= 0) & _routed_by_term(block))
         term = number[key[keyed]]

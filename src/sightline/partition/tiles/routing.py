@@ -92,7 +92,7 @@ class TiledRouting(FlatRecord, Unlearning, ABC):
     def searched(self, block: QueryBlock) -> tuple[QueryLeaves, int]:
         """The leaves that queries visit, and how many cells were popped to find them."""
         cells = frozen(self.ranges_of(block.piece_box), np.int32)
-        query, leaf, pops = visited_leaves(frozen(block.piece_query, np.int32), cells, self.raster, self.spans)
+        query, leaf, pops = visited_leaves(block.piece_query, cells, self.raster, self.spans)
         return QueryLeaves(query, leaf), int(pops)
 
     def leaf_table(self) -> pa.Table:

@@ -77,7 +77,7 @@ class PostingsIndex:
         if terms.ids.size > _MOST_TERMS:
             raise ValueError(f"a segment holds at most {_MOST_TERMS} terms of rows, not {terms.ids.size}")
         lon, lat, ts = frozen(objects.lon, np.float64), frozen(objects.lat, np.float64), frozen(objects.ts, np.int64)
-        given = frozen(terms.offsets, np.int64), frozen(terms.ids, np.int32)
+        given = terms.offsets, terms.ids
         parts = [(first, min(n, first + building.PART)) for first in range(0, n, building.PART)]
         with beside(n) as other:
             counted = other.submit(terms_of, given[1], len(terms.dictionary), n, PARAMS)

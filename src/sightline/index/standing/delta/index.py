@@ -179,7 +179,7 @@ class DeltaIndex:
         return verify
 
     def _chain(self, block: QueryBlock, terms: I32, verify: I32, first: int) -> None:
-        conj_query, box = frozen(block.conj_query, np.int32), frozen(block.piece_box, np.float64)
+        conj_query, box = block.conj_query, block.piece_box
         pieces = frozen(offsets_of(block.piece_query, len(block)), np.int64)
         copies = _kernels.delta_copies(conj_query, pieces, box, self._grid)
         self._reserve(int(self._used[1]) + copies)
