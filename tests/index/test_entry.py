@@ -10,7 +10,7 @@ import pytest
 from sightline.flat.arrays import frozen
 from sightline.index.entry import Entry
 from sightline.index.objects.postings.room_kernels import put_in_order
-from sightline.index.objects.strings._kernels import gather_strings
+from sightline.index.objects.strings_kernels import gather_strings
 
 DATA = frozen(np.frombuffer(b"abcdef", np.uint8), np.uint8)
 

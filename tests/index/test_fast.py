@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.index.drawn_loads import uniform_load
 
 from sightline.index.registry import standing_index
-from sightline.index.standing.fast import FastIndex
-from sightline.index.standing.fast import index as fast
-from sightline.index.standing.fast._kernels import INNER, SCAN_CHILDREN
-from sightline.index.standing.fast.index import FastParameters
+from sightline.index.standing import fast
+from sightline.index.standing.fast import FastIndex, FastParameters
+from sightline.index.standing.fast_kernels import INNER, SCAN_CHILDREN
 from sightline.model.queries import RangeQuery
 from sightline.model.regions import Box
 from sightline.model.space import Space

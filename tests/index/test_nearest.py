@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sightline.index.registry import NEAREST_INDEXES, nearest_index
+from sightline.index.standing import inverted
 from sightline.index.standing.balls import NearestState, _kernels
-from sightline.index.standing.inverted import index as inverted
 from sightline.model.queries import NearestQuery
 from sightline.testing import small_worlds as worlds
 from sightline.testing.nearest_indexes import (

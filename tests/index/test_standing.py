@@ -12,7 +12,7 @@ from tests.index.drawn_loads import drawn_block, drawn_rows
 
 from sightline.index.registry import STANDING_INDEXES, standing_index
 from sightline.index.standing.block import QueryBlock
-from sightline.index.standing.gi2._kernels import gi2_match
+from sightline.index.standing.gi2_kernels import gi2_match
 from sightline.index.standing.levels import index as levels
 from sightline.index.standing.levels._kernels import MAX_DEPTH, levels_match
 from sightline.index.standing.levels.choice import LevelChoice

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.index.objects.strings import StringColumn, column, taken
+from sightline.index.objects.strings import StringColumn, taken
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 kinds = st.sampled_from([pa.string(), pa.large_string()])
@@ -35,7 +35,7 @@ def test_rows_equal_arrows(
     found.validate(full=True)
     assert found.equals(expected)
     assert StringColumn(stored).strings(rows) == expected.to_pylist()
-    with patch.object(column, "MANY", 3), patch.object(column, "LONG", 5):
+    with patch.object(gathering, "MANY", 3), patch.object(gathering, "LONG", 5):
         assert StringColumn(stored).take(rows).equals(expected)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sightline.jit import kernel
-from sightline.text.utf8._kernels import ASCII_ROWS, decode, encode, is_ascii
+from sightline.text.utf8_kernels import ASCII_ROWS, decode, encode, is_ascii
 
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]

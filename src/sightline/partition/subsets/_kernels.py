@@ -8,7 +8,7 @@ from sightline.flat.arrays import F64, I64
 from sightline.index.objects.postings._kernels import first_posting
 from sightline.jit import kernel
 from sightline.partition.cost._kernels import QueryWords
-from sightline.partition.sample._kernels import Places, SamplePostings, between, count_in
+from sightline.partition.sample_kernels import Places, SamplePostings, between, count_in
 
 
 class TermTally(NamedTuple):

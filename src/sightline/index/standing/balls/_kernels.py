@@ -1,4 +1,4 @@
-"""Kernels of the balls; conventions are those of :mod:`sightline.index.standing.inverted._kernels`."""
+"""Kernels of the balls; conventions are those of :mod:`sightline.index.standing.inverted_kernels`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sightline.flat.arrays import F32, I32, I64, Flag
 from sightline.index._kernels import Conjuncts
-from sightline.index.standing.inverted._kernels import (
+from sightline.index.standing.inverted_kernels import (
     InvertedArrays,
     KeptDistances,
     NearestScratch,

@@ -27,7 +27,7 @@ from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.balls import _kernels
 from sightline.index.standing.balls._kernels import FAN, LEVELS, BallNodes
 from sightline.index.standing.block import QueryBlock
-from sightline.index.standing.inverted.index import InvertedIndex, NearestKernel, Reach, inverted_file
+from sightline.index.standing.inverted import InvertedIndex, NearestKernel, Reach, inverted_file
 from sightline.model.space import Space
 
 __all__ = ["BallsIndex"]

@@ -33,7 +33,7 @@ from sightline.index.standing.delta import _kernels
 from sightline.index.standing.delta._kernels import WILDCARD, DeltaArrays
 from sightline.index.standing.delta.growing import GrowingArray, GrowingLists
 from sightline.index.standing.keywords import spread_rows
-from sightline.index.standing.pyramid.grid import pyramid_grid
+from sightline.index.standing.pyramid import pyramid_grid
 from sightline.model.space import Space
 from sightline.text.dictionary import TermDictionary
 from sightline.text.growing import GrowingDictionary

@@ -1,11 +1,11 @@
-"""Where the pyramid of a space stands."""
+"""The spatial pyramid that `delta` and `fast` keep their queries in: grids of 1, 4, 16, ... cells over one space."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sightline.flat.arrays import F64, frozen
-from sightline.index.standing.pyramid._kernels import FINEST
+from sightline.index.standing.pyramid_kernels import FINEST
 from sightline.model.space import Space
 
 __all__ = ["pyramid_grid"]

@@ -22,11 +22,11 @@ from sightline.flat.arrays import F32, I32, I64, frozen, offsets_of
 from sightline.flat.records import FlatRecord
 from sightline.index._kernels import Conjuncts
 from sightline.index.protocol import NearestBounds, NearestPairs, ObjectColumns
+from sightline.index.standing import inverted_kernels as _kernels
 from sightline.index.standing._kernels import key_terms
 from sightline.index.standing.batches import object_batch
 from sightline.index.standing.block import QueryBlock
-from sightline.index.standing.inverted import _kernels
-from sightline.index.standing.inverted._kernels import (
+from sightline.index.standing.inverted_kernels import (
     SLACK,
     InvertedArrays,
     KeptDistances,

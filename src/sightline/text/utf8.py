@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.text.arrow_rows import byte_rows
-from sightline.text.utf8._kernels import mark_utf8
+from sightline.text.utf8_kernels import mark_utf8
 
 
 def valid_utf8(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:

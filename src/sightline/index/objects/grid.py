@@ -22,10 +22,10 @@ from typing import Any, Self
 import numpy as np
 
 from sightline.flat.arrays import F64, I64, frozen, offsets_of
+from sightline.index.objects import grid_kernels as _kernels
 from sightline.index.objects.blocks._kernels import BlockArrays
 from sightline.index.objects.blocks.arrays import NO_TABLES, asked_of, build_blocks, open_blocks
 from sightline.index.objects.blocks.reader import BlockReader
-from sightline.index.objects.grid import _kernels
 from sightline.index.protocol import Conjunct, ObjectColumns
 
 __all__ = ["GridIndex", "GridParams"]

@@ -1,4 +1,8 @@
-"""A sample of objects as flat arrays: places for counting, posting lists for keywords, positions for distances."""
+"""A sample of objects as flat arrays: places for counting, posting lists for keywords, positions for distances.
+
+DkM-SKS calls them O_init (section 3): objects of a history that stand for those to come. Its cost models count in
+them, and what kNN queries reach is found in them for every partitioner that wants to know.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from sightline.geo.distance import EARTH_RADIUS_M
 from sightline.index.protocol import NO_BOUND, ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.partition.cost.dkm_sks import QueryWords
-from sightline.partition.sample._kernels import (
+from sightline.partition.sample_kernels import (
     Places,
     SamplePostings,
     block_size,

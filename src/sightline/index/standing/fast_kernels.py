@@ -13,7 +13,7 @@ import numpy as np
 from sightline.flat.arrays import F64, I32, I64, U8
 from sightline.index._kernels import Conjuncts
 from sightline.index.standing._kernels import ObjectBatch, holds
-from sightline.index.standing.pyramid._kernels import (
+from sightline.index.standing.pyramid_kernels import (
     DEEPEST,
     STEP,
     TERM_BITS,

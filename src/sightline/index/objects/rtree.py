@@ -27,10 +27,10 @@ from typing import Any, Self
 import numpy as np
 
 from sightline.flat.arrays import F64, I32, I64, frozen
+from sightline.index.objects import rtree_kernels as _kernels
 from sightline.index.objects.blocks._kernels import BlockArrays, FrequencyTables
 from sightline.index.objects.blocks.arrays import NO_TABLES, asked_of, build_blocks, open_blocks, open_tables
 from sightline.index.objects.blocks.reader import BlockReader
-from sightline.index.objects.rtree import _kernels
 from sightline.index.protocol import Conjunct, ObjectColumns
 
 __all__ = ["RTreeIndex", "RTreeParams"]

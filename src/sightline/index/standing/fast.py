@@ -32,13 +32,13 @@ from sightline.flat.records import FlatRecord, frozen_fields
 from sightline.geo.region_table import RegionTable
 from sightline.index._kernels import Conjuncts
 from sightline.index.protocol import MatchPairs, ObjectColumns
+from sightline.index.standing import fast_kernels as _kernels
 from sightline.index.standing._kernels import key_terms
 from sightline.index.standing.batches import collect_pairs, exact_regions, object_batch
 from sightline.index.standing.block import QueryBlock
-from sightline.index.standing.fast import _kernels
-from sightline.index.standing.fast._kernels import CHILDREN, INNER, SCAN_CHILDREN, FastArrays, FastQueries, Forest
-from sightline.index.standing.pyramid._kernels import TERM_BITS
-from sightline.index.standing.pyramid.grid import pyramid_grid
+from sightline.index.standing.fast_kernels import CHILDREN, INNER, SCAN_CHILDREN, FastArrays, FastQueries, Forest
+from sightline.index.standing.pyramid import pyramid_grid
+from sightline.index.standing.pyramid_kernels import TERM_BITS
 from sightline.model.space import Space
 from sightline.text.dictionary import TermDictionary
 

@@ -21,10 +21,10 @@ import numpy.typing as npt
 from sightline.flat.arrays import F64, I32, frozen
 from sightline.flat.records import FlatRecord
 from sightline.index.protocol import MatchPairs, ObjectColumns
+from sightline.index.standing import gi2_kernels as _kernels
 from sightline.index.standing.block import QueryBlock
 from sightline.index.standing.entries import Checks, posted, sort_order, space_grid
-from sightline.index.standing.gi2 import _kernels
-from sightline.index.standing.gi2._kernels import SIDE, Gi2Arrays
+from sightline.index.standing.gi2_kernels import SIDE, Gi2Arrays
 from sightline.model.space import Space
 
 __all__ = ["Gi2Index"]

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sightline.flat.arrays import U8, frozen
 from sightline.index.entry import Entry
-from sightline.index.objects.strings import _kernels
+from sightline.index.objects import strings_kernels as _kernels
 
 __all__ = ["StringColumn", "readable", "taken"]
 
