@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.index.objects import strings as gathering
 from sightline.index.objects.strings import StringColumn, taken
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)
