@@ -38,7 +38,7 @@ class Kind(Protocol):
         """Segments to visit, the most promising first."""
         ...
 
-    def settled(self, segment: int) -> Fate:
+    def settled(self, segment: int) -> int:
         """SEARCHED while a segment may change the answer, else why it cannot."""
         ...
 
@@ -94,7 +94,7 @@ class RangeRows:
             return open_
         return open_[np.argsort(self._view.high[open_])[::-1]]
 
-    def settled(self, segment: int) -> Fate:
+    def settled(self, segment: int) -> int:
         # An object as new as the last of them may still come before it by its id.
         newest = self._newest
         return (
@@ -156,7 +156,7 @@ class NearestRows:
         apart = np.maximum(0, np.maximum(west - lon, lon - east)) + np.maximum(0, np.maximum(south - lat, lat - north))
         return open_[np.lexsort((-self._view.rows[open_], apart))]
 
-    def settled(self, segment: int) -> Fate:
+    def settled(self, segment: int) -> int:
         nearest = self._nearest
         if len(nearest) == self._query.k:
             radius = int(nearest[-1])
@@ -198,7 +198,7 @@ class TopTermsRows:
     def order(self, progress: Progress) -> I64:
         return np.flatnonzero(progress.fate == Fate.SEARCHED)
 
-    def settled(self, segment: int) -> Fate:
+    def settled(self, segment: int) -> int:
         return Fate.SEARCHED
 
     def visit(self, segment: int, opened: OpenSegment, conjuncts: list[Conjunct]) -> SegmentRead:
