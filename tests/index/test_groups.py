@@ -67,13 +67,15 @@ def by_hand(block: QueryBlock, queries: list[TopTermsQuery], world: list[Row], a
         for row in world if ages.live[q] else ():
             if not start <= row.ts < end or not lies_in(query.region, row, space):
                 continue
-            if ages.closed[q]:
-                late += 1
-                continue
             ends = {i: phase + i * every for i in SPANS}
+            if min(e for e in ends.values() if e >= row.ts and (start == MIN_US or e > start)) > end:
+                continue  # after the last window
             has = [i for i in SPANS if ends[i] - window < row.ts <= ends[i]]
-            missed = [i for i in has if ends[i] < ages.passed[q] and (start == MIN_US or ends[i] > start)]
-            late += bool(missed)
+            exist = [i for i in has if ends[i] <= end and (start == MIN_US or ends[i] > start)]
+            if ages.closed[q]:
+                late += bool(exist)
+                continue
+            late += any(ends[i] < ages.passed[q] for i in exist)
             mine.update((i, term) for i in has for term in terms_of(row.text))
         out.append(mine)
     return out, late

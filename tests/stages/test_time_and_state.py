@@ -114,6 +114,42 @@ def test_an_object_in_no_window_is_not_late(tmp_path):
     assert deployment.store.commits.snapshot().counters.get("late", 0) == 0
 
 
+def test_an_object_in_no_window_is_not_late_for_a_closed_subscription(tmp_path):
+    deployment = Deployment(tmp_path / "store")
+    deployment.feed([row("a", 0)])
+    hot = sl.TopTermsQuery(WORLD, 1, window="5s", every="10s")
+    deployment.registry.subscribe(hot, "hot", None, timedelta(seconds=25), False)
+    deployment.feed([row("closes it", 100)])
+    deployment.feed([row("between windows", 3), row("in one", 8), row("after the last window", 22)])
+    assert deployment.store.commits.snapshot().counters.get("late", 0) == 1
+
+
+def test_a_window_in_which_nothing_lies_costs_nothing(tmp_path):
+    """Two objects a year apart, with 3 * 10^13 windows of a microsecond's step between them."""
+    deployment = Deployment(tmp_path / "store")
+    deployment.registry.subscribe(sl.TopTermsQuery(WORLD, 1, window="4us", every="1us"), "hot", None, None, False)
+    deployment.feed([row("a", 0)])
+    deployment.feed([row("b", 365 * 86_400)])
+    deployment.feed([row("c", 365 * 86_401)])
+    assert deployment.results.reports([0]).num_rows == 8
+
+
+def test_more_windows_than_an_object_may_be_in_are_refused(tmp_path):
+    registry = Deployment(tmp_path / "store").registry
+    for window, every in (("100000w", "1us"), ("10w", "1s"), ("10001s", "1s")):
+        query = sl.TopTermsQuery(WORLD, 3, window=window, every=every)
+        table = pa.table({"west": [0.0], "south": [0.0], "east": [1.0], "north": [1.0], "k": [3], "window": [window],
+                          "every": [every]})  # fmt: skip
+        for request in (
+            lambda query=query: registry.subscribe(query, None, None, None, False),
+            lambda query=query: registry.subscribe_many([query], None, None),
+            lambda table=table: registry.subscribe_many(table, None, None),
+        ):
+            with pytest.raises(sl.BadQuery, match="at most 10,000"):
+                request()
+    registry.subscribe(sl.TopTermsQuery(WORLD, 3, window="10000s", every="1s"), None, None, None, False)
+
+
 def test_a_far_off_instant_is_rejected_with_its_number():
     far = 300_000_000_000 * SECOND
     batch = pa.record_batch({
@@ -121,7 +157,7 @@ def test_a_far_off_instant_is_rejected_with_its_number():
         "ts": pa.array([far], pa.int64()).cast(pa.timestamp("us", tz="UTC")),
     })  # fmt: skip
     rejects = clean(batch, Space(), 0).rejects.to_pylist()
-    assert [reject["reason"] for reject in rejects] == ["future"]
+    assert [reject["reason"] for reject in rejects] == ["ts outside the years 1 to 9999"]
     assert str(far) in rejects[0]["raw"]
 
 

@@ -20,6 +20,9 @@ FORMAT_VERSION = 1
 
 DAY_US = 86_400_000_000
 
+#: A worker is a shuffle partition with files of its own in every batch; nobody has so many cores.
+MAX_WORKERS = 4_096
+
 #: Columns every object has.
 OBJECT_COLUMNS = ("id", "lon", "lat", "ts", "text")
 
@@ -110,7 +113,7 @@ class StoreConfig:
         for name in ("partitioner", "balance"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 raise BadConfig(f"{name} is not a name", value=getattr(self, name), allowed="a registered name")
-        whole(self.workers, "workers", 1, BadConfig)
+        whole(self.workers, "workers", 1, BadConfig, maximum=MAX_WORKERS)
         whole(self.lateness_us, "lateness_us", 0, BadConfig)
         whole(self.slice_us, "slice_us", 1, BadConfig)
         for name, minimum in (("ahead_us", 0), ("retention_us", 1)):

@@ -1,9 +1,12 @@
 """Errors, classed by who must act.
 
-Every message says what was wrong, the value, what is allowed, and a hint.
+Every message says what was wrong, the value, what is allowed, and a hint. None is longer than 2 KB, however long the
+value is; ``error.value`` has all of it.
 """
 
 from __future__ import annotations
+
+VALUE_MOST, MESSAGE_MOST = 400, 2_000  # characters; a message of mostly four-byte ones is cut by its bytes
 
 
 class SightlineError(Exception):
@@ -23,15 +26,25 @@ class SightlineError(Exception):
 
     def __init__(self, what: str, *, value: object = None, allowed: str | None = None, hint: str | None = None) -> None:
         self.what, self.value, self.allowed, self.hint = what, value, allowed, hint
-        parts = [what if value is None else f"{what}: {value!r}"]
+        parts = [what if value is None else f"{what}: {_cut(repr(value), VALUE_MOST)}"]
         if allowed:
             parts.append(f"allowed: {allowed}")
         if hint:
             parts.append(f"hint: {hint}")
-        super().__init__("; ".join(parts))
+        super().__init__(_cut("; ".join(parts), MESSAGE_MOST))
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def _cut(text: str, most: int) -> str:
+    """The text, or both of its ends with what was left out counted between them; at most ``most`` bytes of UTF-8."""
+    size = len(text.encode("utf-8", "backslashreplace"))
+    if size <= most:
+        return text
+    end = most // 4 * len(text) // size  # characters; the rest of the room is for the beginning
+    start = (most - 40) // 2 * len(text) // size
+    return f"{text[:start]} ... {len(text) - start - end} more characters ... {text[len(text) - end :]}"
 
 
 class BadQuery(SightlineError, ValueError):

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from sightline.model.dnf import EVERYTHING, Dnf, ExpressionNode, all_nodes, any_nodes, dnf_of, term_node
 from sightline.model.errors import BadExpression
-from sightline.model.expression_syntax import parse_tree
+from sightline.model.expression_syntax import GRAMMAR, lower_case_operators, parse_tree
 from sightline.model.terms import keyword_terms
 from sightline.model.text_config import TextConfig
 
@@ -30,18 +30,27 @@ class Expression:
         ``"text"`` (parsed), ``"all_of"`` or ``"any_of"`` (items never parsed).
     items : tuple of str
         The one source string, or the keywords.
+    grammar : int
+        Version of the grammar that a source is read by.
     """
 
     mode: str
     items: tuple[str, ...]
+    grammar: int = field(default=GRAMMAR, repr=False)
     _plain: Dnf = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_plain", _compile(self.mode, self.items, _PLAIN))
+        object.__setattr__(self, "_plain", _compile(self.mode, self.items, _PLAIN, self.grammar))
 
     def dnf(self, config: TextConfig = _PLAIN) -> Dnf:
         """Conjuncts of terms under a store's text options; a keyword of stop words only is an error there."""
-        return self._plain if config == _PLAIN else _compile(self.mode, self.items, config)
+        return self._plain if config == _PLAIN else _compile(self.mode, self.items, config, self.grammar)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What was probably meant otherwise: one sentence each."""
+        words = lower_case_operators(self.items[0]) if self.mode == "text" else []
+        return tuple(f'"{word}" is a keyword here, the operator is {word.upper()}: {self.items[0]}' for word in words)
 
     def to_json(self) -> Json:
         """Source form: a string, or ``{"all_of": [...]}``, ``{"any_of": [...]}``."""
@@ -85,13 +94,15 @@ def as_expression(value: Expression | str | Iterable[str] | None) -> Expression:
     raise BadExpression("keywords of an unknown type", value=value, allowed="str, list of str, all_of(), any_of()")
 
 
-def expression_from_json(stored: object) -> Expression:
-    """Read the form of :meth:`Expression.to_json`."""
+def expression_from_json(stored: object, grammar: int = GRAMMAR) -> Expression:
+    """Read the form of :meth:`Expression.to_json`; ``grammar`` is the one of the time when it was stored."""
     if isinstance(stored, dict) and len(stored) == 1:
         mode, items = next(iter(stored.items()))
         if mode in ("all_of", "any_of") and isinstance(items, list):
             return Expression(mode, _keywords(items, mode))
-    if stored is None or isinstance(stored, str | list):
+    if isinstance(stored, str):
+        return Expression("text", (stored,), grammar)
+    if stored is None or isinstance(stored, list):
         return as_expression(stored)
     allowed = '"words", ["word", ...], {"all_of": [...]}, {"any_of": [...]}'
     raise BadExpression("keywords are not an expression", value=stored, allowed=allowed)
@@ -108,7 +119,7 @@ def _keywords(items: Iterable[str], mode: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _compile(mode: str, items: tuple[str, ...], config: TextConfig) -> Dnf:
+def _compile(mode: str, items: tuple[str, ...], config: TextConfig, grammar: int) -> Dnf:
     """The DNF of a source; cached, because standing queries repeat their keywords."""
 
     def keyword(source: str, position: int | None) -> ExpressionNode:
@@ -122,7 +133,7 @@ def _compile(mode: str, items: tuple[str, ...], config: TextConfig) -> Dnf:
     if mode == "text":
         if not items[0].strip():
             return EVERYTHING
-        return dnf_of(parse_tree(items[0], keyword), items[0])
+        return dnf_of(parse_tree(items[0], keyword, grammar), items[0])
     if mode == "all_of":
         return dnf_of(all_nodes([keyword(item, None) for item in items]), list(items)) if items else EVERYTHING
     if not items:

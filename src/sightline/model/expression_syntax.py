@@ -1,6 +1,10 @@
 """The grammar of keyword expressions: recursive descent over whitespace-separated keywords and parentheses.
 
 ``or := and ("OR" and)*``, ``and := not ("AND"? not)*``, ``not := "NOT" not | "(" or ")" | keyword``.
+
+Syntax of other engines that this one has not is refused, not read as something else: ``flood*``, ``flood~``,
+``flood^2``, ``-flood``, ``+flood``, ``!flood``, ``flood|boat``. Grammar 1 took such signs for blanks; what a control
+log has kept since then is still read by it.
 """
 
 from __future__ import annotations
@@ -15,6 +19,21 @@ from sightline.model.errors import BadExpression
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _QUOTES = re.compile('["“”„‟«»＂]')
 _OPERATORS = ("AND", "OR", "NOT")
+#: Version of the grammar that new expressions are read by.
+GRAMMAR = 2
+# What a sign at the beginning, or anywhere, in a keyword means elsewhere, and how to say it here.
+_PREFIXES = {
+    "-": "write NOT flood for a word that must be absent",
+    "!": "write NOT flood for a word that must be absent",
+    "+": "leave the + out: all words must be there unless OR stands between them",
+}
+_SIGNS = {
+    "*": "prefixes are not supported yet",
+    "~": "similar words are not supported",
+    "^": "words have no weights",
+    "|": "write flood OR boat",
+}
+_LITERALLY = 'all_of(["..."]) takes a keyword as it is'
 # Deeper nesting is no query a person wrote, and recursion must end somewhere.
 MAX_NESTING = 64
 
@@ -24,7 +43,7 @@ class _Token(NamedTuple):
     position: int
 
 
-def parse_tree(source: str, keyword: Callable[[str, int], ExpressionNode]) -> ExpressionNode:
+def parse_tree(source: str, keyword: Callable[[str, int], ExpressionNode], grammar: int = GRAMMAR) -> ExpressionNode:
     """Read a non-empty source into a tree; ``keyword`` makes the node of a keyword at a position."""
     quote = _QUOTES.search(source)
     if quote:
@@ -33,10 +52,31 @@ def parse_tree(source: str, keyword: Callable[[str, int], ExpressionNode]) -> Ex
             hint="leave the quotes out for AND; a phrase would mean words in order",
         )  # fmt: skip
     parser = _Parser(source, keyword)
+    if grammar > 1:
+        for token in parser.tokens:
+            _refuse_foreign(token, source)
     tree = parser.alternatives(0)
     if parser.peek is not None:
         parser.fail("unexpected )" if parser.peek == ")" else f"unexpected {parser.peek}")
     return tree
+
+
+def lower_case_operators(source: str) -> list[str]:
+    """``and``, ``or``, ``not`` that stand between other words: keywords, though probably not meant as such."""
+    words = [match[0] for match in _TOKEN.finditer(source)]
+    between = words[1:-1] if len(words) > 2 else []
+    return [word for word in dict.fromkeys(between) if word in ("and", "or", "not")]
+
+
+def _refuse_foreign(token: _Token, source: str) -> None:
+    sign, hint, at = token.text[0], _PREFIXES.get(token.text[0]), 0
+    if hint is None or len(token.text) == 1:
+        at, sign = next(((i, sign) for i, sign in enumerate(token.text) if sign in _SIGNS), (0, ""))
+        hint = _SIGNS.get(sign)
+    if hint is not None:
+        raise BadExpression(
+            f"{sign} has no meaning here", position=token.position + at, value=source, hint=f"{hint}; {_LITERALLY}"
+        )
 
 
 class _Parser:

@@ -17,6 +17,7 @@ from typing import ClassVar, TypeAlias
 from sightline.model.durations import duration_us, format_duration
 from sightline.model.errors import BadQuery
 from sightline.model.expression import Expression, as_expression, expression_from_json
+from sightline.model.expression_syntax import GRAMMAR
 from sightline.model.regions import Box, Circle, Polygon, Region, check_degrees, check_region, region_from_dict
 from sightline.model.scalars import check_unicode, mapping, pair, whole
 from sightline.model.space import Space, coordinate
@@ -69,11 +70,11 @@ class RangeQuery:
         return form if self.limit is None else {**form, "limit": self.limit}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> RangeQuery:
+    def from_dict(cls, data: Mapping[str, object], grammar: int = GRAMMAR) -> RangeQuery:
         """Inverse of :meth:`to_dict`."""
         given = _fields(data, cls.kind, {"keywords", "region"}, {"last", "as_of", "between", "limit"})
-        keywords, region = expression_from_json(given.pop("keywords")), region_from_dict(given.pop("region"))
-        return cls(keywords, region, **given)  # type: ignore[arg-type]
+        keywords = expression_from_json(given.pop("keywords"), grammar)
+        return cls(keywords, region_from_dict(given.pop("region")), **given)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -121,10 +122,10 @@ class NearestQuery:
         return {**form, "planar": True} if self.planar else form
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> NearestQuery:
+    def from_dict(cls, data: Mapping[str, object], grammar: int = GRAMMAR) -> NearestQuery:
         """Inverse of :meth:`to_dict`."""
         given = _fields(data, cls.kind, {"keywords", "at", "k"}, {"last", "as_of", "between", "planar"})
-        return cls(expression_from_json(given.pop("keywords")), **given)  # type: ignore[arg-type]
+        return cls(expression_from_json(given.pop("keywords"), grammar), **given)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -183,8 +184,8 @@ class TopTermsQuery:
         return form
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> TopTermsQuery:
-        """Inverse of :meth:`to_dict`."""
+    def from_dict(cls, data: Mapping[str, object], grammar: int = GRAMMAR) -> TopTermsQuery:
+        """Inverse of :meth:`to_dict`; there are no keywords that a grammar could matter to."""
         given = _fields(data, cls.kind, {"region", "k"}, {"last", "as_of", "between", "window", "every"})
         return cls(region_from_dict(given.pop("region")), **given)  # type: ignore[arg-type]
 
@@ -195,13 +196,13 @@ KINDS: dict[str, type[RangeQuery] | type[NearestQuery] | type[TopTermsQuery]] = 
 }
 
 
-def query_from_dict(data: object) -> Query:
-    """Query of its JSON form; anything else is a ``BadQuery``."""
+def query_from_dict(data: object, grammar: int = GRAMMAR) -> Query:
+    """Query of its JSON form; anything else is a ``BadQuery``. Stored keywords are read by the grammar of their time."""
     form = mapping(data, "a query")
     kind = form.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise BadQuery("unknown kind of query", value=kind, allowed=", ".join(sorted(KINDS)))
-    return KINDS[kind].from_dict(form)
+    return KINDS[kind].from_dict(form, grammar)
 
 
 def time_bounds(query: Query, high_us: int | None) -> tuple[int, int]:

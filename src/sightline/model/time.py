@@ -15,6 +15,9 @@ MAX_US = 2**63 - 1
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
+#: First and last instant there is: the years 1 to 9999, which Python, Arrow and ISO 8601 can all write.
+FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICRO
+LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICRO
 _ALLOWED = "a datetime, or ISO 8601 text such as '2024-05-31T18:00:00Z' (no zone means UTC)"
 
 
@@ -34,14 +37,14 @@ def instant_us(value: object, what: str = "instant", *, error: type[SightlineErr
     # result.
     offset = moment.utcoffset() or timedelta(0)
     micros = (moment.replace(tzinfo=UTC) - _EPOCH - offset) // _MICRO
-    if not _FIRST <= micros <= _LAST:
+    if not FIRST_US <= micros <= LAST_US:
         raise error(f"{what} is outside the years 1 to 9999 in UTC", value=value, allowed=_ALLOWED)
     return int(micros)
 
 
 def from_us(us: int) -> datetime:
     """Aware UTC datetime of an instant; ``MIN_US`` and ``MAX_US`` have none."""
-    if not _FIRST <= us <= _LAST:
+    if not FIRST_US <= us <= LAST_US:
         raise BadQuery("instant is outside the years 1 to 9999", value=us, allowed="microseconds since 1970")
     return _EPOCH + timedelta(microseconds=us)
 
@@ -49,7 +52,3 @@ def from_us(us: int) -> datetime:
 def format_instant(moment: datetime) -> str:
     """ISO 8601 in UTC with ``Z``; :func:`instant_us` gives the same microsecond back."""
     return from_us(instant_us(moment)).isoformat().replace("+00:00", "Z")
-
-
-_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICRO
-_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICRO

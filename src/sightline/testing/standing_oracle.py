@@ -160,7 +160,8 @@ class StandingOracle(Oracle):
         kind = str(subscription.query["kind"])
         seen = [(n, row) for n, row in arrived if self._concerns(subscription, row)]
         if subscription.closed:
-            out.late.extend(Late(out.batch, subscription.id, row) for _, row in seen)
+            late = [row for _, row in seen if kind != "top_terms" or self._window_ends(subscription, row["ts_us"])]
+            out.late.extend(Late(out.batch, subscription.id, row) for row in late)
             seen = []
         if kind == "range":
             out.matches.extend(Match(out.batch, subscription.id, row) for _, row in seen)

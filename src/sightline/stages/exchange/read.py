@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sightline.flat.columns import column_of, empty_table, values_of
 from sightline.model.space import Space
+from sightline.model.time import FIRST_US, LAST_US
 from sightline.text.utf8 import valid_utf8
 
 CORRUPT = "_corrupt"  # raw text of a record the source could not decode, null otherwise
@@ -42,6 +42,7 @@ REASONS = (
     "undecodable ts",
     "undecodable coordinate",
     "future",
+    "ts outside the years 1 to 9999",
 )
 _CODE = {reason: code for code, reason in enumerate(REASONS)}
 
@@ -87,6 +88,7 @@ def clean(batch: pa.RecordBatch, space: Space, reject_after_us: int | None) -> C
         mark((lat < south) | (lat > north) | (lon < west) | (lon > east), "outside the space")
     for name in ("id", "text"):
         mark(~valid_utf8(_filled(batch.column(name))), f"invalid UTF-8 in {name}")
+    mark((ts < FIRST_US) | (ts > LAST_US), "ts outside the years 1 to 9999")
     if reject_after_us is not None:
         mark(ts > reject_after_us, "future")
 
@@ -132,9 +134,9 @@ def _in_utc(column: pa.Array) -> pa.Array:
     return column if kind == column.type else column.cast(kind)
 
 
-def _filled(column: pa.Array) -> pa.Array:
-    """Nulls are marked by now; as empty strings they do not count as invalid as well."""
-    return column.fill_null("") if column.null_count else column
+def _filled(column: pa.Array, value: str | float = "") -> pa.Array:
+    """Nulls are marked on their own; as empty strings or zeros they do not count as invalid as well."""
+    return column.fill_null(value) if column.null_count else column
 
 
 def _string(column: pa.Array) -> pa.Array:
@@ -182,8 +184,7 @@ def _numbers(column: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
     bad = np.zeros(len(column), np.bool_)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column, bad = _decode(column, float, pa.float64())
-    if column.null_count:
-        column = column.fill_null(0.0)
+    column = _filled(column, 0.0)
     if column.type == pa.float64():
         return values_of(column), bad
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64), bad
@@ -197,18 +198,17 @@ def _instants(column: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.b
     bad = np.zeros(len(column), np.bool_)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column, bad = _decode(column, _instant, pa.int64())
-    else:
-        unit = column.type.unit
-        column = column.cast(pa.timestamp(unit)) if column.type.tz is not None else column
-        column = column.view(pa.int64())
-        if unit == "ns":
-            whole = np.floor_divide(np.asarray(column.fill_null(0), np.int64), 1000)
-            column = pa.array(whole, mask=~_valid(column))
-        elif unit in ("s", "ms"):
-            column = pc.multiply(column, 1_000_000 if unit == "s" else 1_000)
-    if column.null_count:
-        column = column.fill_null(0)
-    return values_of(column), bad
+        return values_of(_filled(column, 0)), bad
+    unit = column.type.unit
+    column = column.cast(pa.timestamp(unit)) if column.type.tz is not None else column
+    counts = values_of(_filled(column.view(pa.int64()), 0))
+    if unit == "ns":
+        counts = counts // 1000
+    elif unit in ("s", "ms"):
+        factor = 1_000_000 if unit == "s" else 1_000
+        # What lies beyond the years there are stays beyond, without leaving 64 bits.
+        counts = np.clip(counts, FIRST_US // factor - 1, LAST_US // factor + 1) * factor
+    return counts, bad
 
 
 def _instant(text: str) -> int:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sightline.index.standing.block import QueryBlock
+from sightline.model.durations import format_duration
 from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubscription
 from sightline.model.queries import Query
 from sightline.model.subscription import Subscription, check_id, lifetime_us
@@ -26,6 +27,7 @@ from sightline.store.requests import Drop, Fit, Rebalance, Registered, Subscribe
 from sightline.store.store import Store
 
 Instant = datetime | str
+MOST_WINDOWS = 10_000  # that one object may be in
 INLINE_MOST = 64  # so many subscriptions travel inside their control entry; more are written as a file it names
 
 
@@ -70,6 +72,7 @@ class Registry:
         named = "id" in queries.column_names
         own = None if named else pc.binary_join_element_wise(_new_id(), pa.array(rows).cast(pa.string()), "-")
         block = QueryBlock.from_table(queries, rows, first, last, self._store.config, own)
+        _check_windows(block)
         if named:
             _check_ids(block.ids)
         self._append_file(block, named)
@@ -109,7 +112,9 @@ class Registry:
 
     def _compiled(self, queries: Sequence[Query], ids: Sequence[str], start: int, end: int) -> QueryBlock:
         """The one place where a registered query is checked against the store, its text options too, and compiled."""
-        return QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
+        block = QueryBlock.from_queries(queries, ids, np.arange(len(ids)), start, end, self._store.config)
+        _check_windows(block)
+        return block
 
     def _append(self, block: QueryBlock, body: Subscribe, named: bool = False, replace_: bool = False) -> ControlEntry:
         """Register a block as one entry; ids that users gave must not stand already, unless they are replaced."""
@@ -142,6 +147,22 @@ def _said(block: QueryBlock, queries: Sequence[Query]) -> Subscribe:
     """A few subscriptions as they travel inside their entry."""
     rows = zip(block.ids.to_pylist(), queries, block.start.tolist(), block.end.tolist(), strict=True)
     return Subscribe(subscriptions=tuple(Registered(id_, query.to_dict(), *lifetime) for id_, query, *lifetime in rows))
+
+
+def _check_windows(block: QueryBlock) -> None:
+    """An object is counted in window / every reports: more of them would stall every batch.
+
+    Only what is registered now is held to it; what a log has from before is read as it is.
+    """
+    many = np.flatnonzero(block.window > MOST_WINDOWS * block.every)
+    if len(many):
+        window, every = (format_duration(int(times[many[0]])) for times in (block.window, block.every))
+        raise BadQuery(
+            "window is too long for every",
+            value=f"window={window}, every={every}",
+            allowed=f"window / every of at most {MOST_WINDOWS:,}",
+            hint="report less often, or over a shorter window",
+        )
 
 
 def _new_id() -> str:

@@ -190,16 +190,17 @@ def place_pairs(
         at = ts[obj[p]]
         if members.alive[t] == 0 or at < times.start[g] or at >= times.end[g]:
             continue
-        if times.closed[g]:
-            late += members.alive[t]
-            continue
         x = at - times.phase[g]
         period = -((-x) // times.every[g])
         end = max(times.phase[g] + period * times.every[g], times.first_end[g])
-        if end < times.passed[g]:
+        if end > times.end[g]:
+            continue  # in no window there is
+        if times.closed[g] or end < times.passed[g]:
             for m in range(members.offsets[t], members.offsets[t + 1]):
                 if members.live[m] and end - members.window[m] < at:
                     late += 1
+        if times.closed[g]:
+            continue
         into = x - (period - 1) * times.every[g]
         second = into > times.cut[g]
         if times.short[g] and not second:
