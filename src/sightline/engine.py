@@ -6,6 +6,7 @@ process; loading and running start the pipeline, of which a store has one at a t
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +19,18 @@ import pyarrow as pa
 
 from sightline.model.config import Indexes, StoreConfig
 from sightline.model.durations import duration_us
-from sightline.model.errors import BadConfig, IncompatibleStore, UnknownPlugin, UnknownSubscription
+from sightline.model.errors import (
+    BadConfig,
+    BadQuery,
+    BadSource,
+    EngineClosed,
+    IncompatibleStore,
+    UnknownPlugin,
+    UnknownSubscription,
+)
 from sightline.model.queries import Query
 from sightline.model.result import Result
+from sightline.model.scalars import whole
 from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
@@ -43,6 +53,7 @@ if TYPE_CHECKING:
     from sightline.spark.starter import Starter
 
 BALANCE_POLICIES = ("never",)
+RUN_NAME = re.compile(r"[\w-][\w.-]{0,99}")  # also the name of a folder
 _CALLS = {"range": "matches(id)", "nearest": "nearest(id) or nearest_events(id)", "top_terms": "reports(id)"}
 _KEEP: Any = object()  # "what is omitted stays as stored"
 
@@ -138,11 +149,16 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Stop the runs, each after its batch in flight; log what was searched."""
+        """Stop the runs, each after its batch in flight; log what was searched. Whatever is asked later is refused."""
+        if isinstance(self._store, _Closed):
+            return
         for run in self._runs:
             run.stop()
         self._runs.clear()
         self._searches.close()
+        closed: Any = _Closed(self.path)
+        self._store = self._book = self._registry = self._results = closed
+        self._searcher = self._searches = self._starter = closed
 
     @property
     def path(self) -> Path:
@@ -188,8 +204,7 @@ class Engine:
                 allowed="()",
                 hint="read the committed results: matches, nearest, reports",
             )
-        if not name or not all(c.isalnum() or c in "-_." for c in name) or name.startswith("."):
-            raise BadConfig("bad name of a run", value=name, allowed="letters, digits, '-', '_' and '.'")
+        _check_name(name)
         duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
         if any(run.name == name and run.is_active for run in self._runs):
             raise BadConfig("a run of this name is active", value=name, hint="stop it first, or pass another name=")
@@ -252,6 +267,11 @@ class Engine:
         """
         to_arrow = getattr(objects, "toArrow", None)
         table = to_arrow() if to_arrow is not None else objects
+        if not isinstance(table, pa.Table):
+            allowed = "a pyarrow.Table or a Spark DataFrame with lon, lat, ts and text"
+            raise BadSource("cannot fit to this", value=objects, allowed=allowed)
+        if not isinstance(queries, Iterable):
+            raise BadQuery("not a set of queries", value=queries, allowed="queries and subscriptions")
         self._book.refresh()
         self._searches.flush()
         past = given_history(table, queries, self._store, self._book)
@@ -266,7 +286,7 @@ class Engine:
 
     def matches(self, id: str | Subscription, since_batch: int | None = None) -> Result:
         """Committed matches of a range subscription, by batch; of later batches only, if one is named."""
-        return Result(self._results.matches(_id_of(id), self._numbers(id, "range"), since_batch))
+        return Result(self._results.matches(_id_of(id), self._numbers(id, "range"), _batch(since_batch)))
 
     def nearest(self, id: str | Subscription) -> Result:
         """The current k nearest of a nearest subscription, by rank."""
@@ -274,11 +294,11 @@ class Engine:
 
     def nearest_events(self, id: str | Subscription, since_batch: int | None = None) -> Result:
         """What entered and left a nearest subscription, by batch; in later batches only, if one is named."""
-        return Result(self._results.nearest_events(self._numbers(id, "nearest"), since_batch))
+        return Result(self._results.nearest_events(self._numbers(id, "nearest"), _batch(since_batch)))
 
     def reports(self, id: str | Subscription, since_batch: int | None = None) -> Result:
         """Reports of a top-terms subscription, by window; of later batches only, if one is named."""
-        return Result(self._results.reports(self._numbers(id, "top_terms"), since_batch))
+        return Result(self._results.reports(self._numbers(id, "top_terms"), _batch(since_batch)))
 
     def counters(self) -> dict[str, int]:
         """Totals over all commits: objects, matches, rejects (and by reason), late, candidates."""
@@ -339,6 +359,26 @@ class Engine:
 
             self._starter = Starter(self._store, lambda: self.spark)
         return self._starter
+
+
+class _Closed:
+    """Stands where the parts of an engine were until it was closed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __getattr__(self, name: str) -> Any:
+        raise EngineClosed("the engine is closed", value=str(self.path), hint="open the store again with sl.open")
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not RUN_NAME.fullmatch(name):
+        allowed = "up to 100 letters, digits, '-', '_' and '.', not '.' first"
+        raise BadConfig("bad name of a run", value=name, allowed=allowed)
+
+
+def _batch(since_batch: int | None) -> int | None:
+    return None if since_batch is None else whole(since_batch, "since_batch", -1)
 
 
 def _id_of(given: str | Subscription) -> str:

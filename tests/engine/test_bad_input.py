@@ -287,3 +287,58 @@ def test_a_frame_that_fails_when_it_is_read(loading: sl.Engine, refused: Refusal
     )
     refused(sl.RunFailed, lambda: loading.load(frame), "no such user")
     assert list((loading.path / "staging").iterdir()) == []
+
+
+def test_a_path_that_is_none() -> None:
+    for path in (None, 5, b"store", "\x00", ""):
+        with pytest.raises(sl.BadConfig, match="not a path"):
+            sl.open(path)  # type: ignore[arg-type]
+
+
+def test_a_history_that_is_none(engine: sl.Engine, refused: Refusal) -> None:
+    for objects in ("posts.csv", 5, [1], {"a": 1}, pa.schema([])):
+        refused(sl.BadSource, lambda objects=objects: engine.fit(objects), "pyarrow.Table")
+    with pytest.raises(sl.BadSource, match="cannot fit"):
+        engine.fit(None)  # type: ignore[arg-type]
+    for queries in (["flood"], "flood"):
+        refused(sl.BadQuery, lambda queries=queries: engine.fit(posts(), queries), "RangeQuery")
+    refused(sl.BadQuery, lambda: engine.fit(posts(), 5), "not a set of queries")
+
+
+@pytest.mark.parametrize("since", ["x", 2.5, True])
+def test_a_batch_that_is_no_number(engine: sl.Engine, refused: Refusal, since: Any) -> None:
+    refused(sl.BadQuery, lambda: engine.matches("range", since_batch=since), "since_batch")
+    refused(sl.BadQuery, lambda: engine.nearest_events("nearest", since_batch=since), "since_batch")
+    refused(sl.BadQuery, lambda: engine.reports("top", since_batch=since), "since_batch")
+
+
+@pytest.mark.parametrize("name", [5, "x" * 101, "", "a/b", "..", ".hidden", "\x00", "\ud800"])
+def test_a_bad_name_of_a_run(engine: sl.Engine, refused: Refusal, name: Any) -> None:
+    refused(sl.BadConfig, lambda: engine.run(posts(), name=name), "letters")
+
+
+def test_more_workers_than_anybody_has(engine: sl.Engine, refused: Refusal) -> None:
+    refused(sl.BadConfig, lambda: sl.open(engine.path, workers=10**9), "at most 4096")
+
+
+def test_a_closed_engine(engine: sl.Engine) -> None:
+    other = sl.open(engine.path)
+    other.close()
+    other.close()
+    assert other.path == engine.path
+    for request in (
+        lambda: other.search(ALL), lambda: other.subscribe(ALL), lambda: other.matches("range"), other.counters,
+        other.subscriptions, other.rebalance, lambda: other.load(posts()), lambda: other.run(posts()), other.partitions,
+        lambda: other.explain(ALL), other.rejects, lambda: other.unsubscribe("range"), lambda: other.fit(posts()),
+    ):  # fmt: skip
+        with pytest.raises(sl.EngineClosed, match="open the store again"):
+            request()
+
+
+def test_messages_have_an_end(engine: sl.Engine, refused: Refusal) -> None:
+    words = " OR ".join(f"word{i}" for i in range(100_000))
+    for source in (words, words + " AND", "東" * 100_000 + ")", words.replace("1", "\U0001f30a")):
+        with pytest.raises(sl.BadExpression) as caught:
+            engine.search(sl.RangeQuery(source, WORLD))
+        assert len(str(caught.value).encode()) <= 2_000
+        assert caught.value.value == source

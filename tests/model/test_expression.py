@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -194,3 +195,41 @@ def test_text_options_apply_to_keywords() -> None:
     assert caught.value.position == 7
     with pytest.raises(BadExpression, match="never match"):
         parse("flood NOT floods").dnf(config)
+
+
+@pytest.mark.parametrize(
+    ("source", "position", "says"),
+    [
+        ("flood brand*", 11, "prefixes are not supported yet"),
+        ("*brand", 0, "prefixes"),
+        ("brand~", 5, "similar words"),
+        ("flood^2", 5, "no weights"),
+        ("flood -drill", 6, "NOT flood"),
+        ("(!drill)", 1, "NOT flood"),
+        ("+flood", 0, "leave the \\+ out"),
+        ("a|b", 1, "write flood OR boat"),
+        ("a || b", 2, "write flood OR boat"),
+    ],
+)
+def test_syntax_of_other_engines_is_refused_with_its_place(source: str, position: int, says: str) -> None:
+    with pytest.raises(BadExpression, match=says) as caught:
+        parse(source)
+    assert caught.value.position == position
+    if "||" not in source:
+        assert expression_from_json(source, 1).dnf() == parse(re.sub(r"[*~^|!+]|-(?=\w)", " ", source)).dnf()
+    assert all_of(["brand*"]) == all_of(["brand"])
+
+
+@pytest.mark.parametrize("source", ["a-b", "AT&T", "c++", "why?", "wow!", "#flood", "@ann", "3.5", "don't"])
+def test_signs_inside_and_after_words_are_fine(source: str) -> None:
+    assert parse(source) == expression_from_json(source, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [("flood or boat", ["or"]), ("a and b not c", ["and", "not"]), ("or flood", []), ("rock and", []), ("flood", []),
+     ("flood OR boat", [])],
+)  # fmt: skip
+def test_lower_case_operators_are_doubted(source: str, words: list[str]) -> None:
+    assert [doubt.split('"')[1] for doubt in parse(source).doubts] == words
+    assert all_of(source.split()).doubts == ()

@@ -112,5 +112,9 @@ class UnknownSubscription(SightlineError, KeyError):
     """No subscription has this id."""
 
 
+class EngineClosed(SightlineError, RuntimeError):
+    """The engine was closed; the caller opens the store again."""
+
+
 class RunFailed(SightlineError, RuntimeError):
     """A run stopped with an error; the cause is chained. What was committed before stays."""

@@ -70,7 +70,7 @@ def lower_case_operators(source: str) -> list[str]:
 
 def _refuse_foreign(token: _Token, source: str) -> None:
     sign, hint, at = token.text[0], _PREFIXES.get(token.text[0]), 0
-    if hint is None or len(token.text) == 1:
+    if hint is None or not (token.text[1:2].isalnum() or token.text[1:2] in ("#", "@")):
         at, sign = next(((i, sign) for i, sign in enumerate(token.text) if sign in _SIGNS), (0, ""))
         hint = _SIGNS.get(sign)
     if hint is not None:

@@ -197,7 +197,7 @@ KINDS: dict[str, type[RangeQuery] | type[NearestQuery] | type[TopTermsQuery]] = 
 
 
 def query_from_dict(data: object, grammar: int = GRAMMAR) -> Query:
-    """Query of its JSON form; anything else is a ``BadQuery``. Stored keywords are read by the grammar of their time."""
+    """Query of its JSON form; anything else is a ``BadQuery``. ``grammar`` is the one that keywords are stored in."""
     form = mapping(data, "a query")
     kind = form.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -231,7 +231,7 @@ def check_space(query: Query, space: Space) -> None:
 
 def check_subscription(query: Query) -> None:
     """Refuse what only a search can have, and a :class:`TopTermsQuery` without its window."""
-    _is_query(query)
+    check_query(query)
     for name in ("last", "as_of", "between", "limit"):
         value = getattr(query, name, None)
         if value is not None:
@@ -249,7 +249,7 @@ def check_subscription(query: Query) -> None:
 
 def check_snapshot(query: Query) -> None:
     """Refuse what only a subscription can have."""
-    _is_query(query)
+    check_query(query)
     if isinstance(query, TopTermsQuery) and query.window is not None:
         raise BadQuery(
             "window and every belong to subscriptions",
@@ -259,7 +259,8 @@ def check_snapshot(query: Query) -> None:
         )
 
 
-def _is_query(query: object) -> None:
+def check_query(query: object) -> None:
+    """Refuse what is no query."""
     if not isinstance(query, RangeQuery | NearestQuery | TopTermsQuery):
         raise BadQuery("not a query", value=query, allowed="RangeQuery, NearestQuery or TopTermsQuery")
 

@@ -68,11 +68,13 @@ class LocalLogStore:
         return sorted(name for name in found if not name.startswith(TEMPORARY) and (after is None or name > after))
 
 
-def local_path(url: str | Path) -> Path:
+def local_path(url: object) -> Path:
     """The local path a store is named by; ``BadConfig`` for schemes without a put-if-absent of ours.
 
     Absolute from here on: workers have other working folders, and the caller's may change.
     """
+    if not isinstance(url, str | Path) or "\0" in str(url) or not str(url):
+        raise BadConfig("not a path", value=url, allowed="a local path or file:///path, as str or Path")
     if isinstance(url, Path):
         return url.absolute()
     parsed = urlparse(url)

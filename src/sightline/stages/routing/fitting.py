@@ -19,7 +19,7 @@ from sightline.index.protocol import ObjectColumns
 from sightline.index.standing.block import QueryBlock
 from sightline.model.config import StoreConfig
 from sightline.model.errors import BadSource
-from sightline.model.queries import Query, check_space
+from sightline.model.queries import Query, check_query, check_space
 from sightline.model.subscription import Subscription
 from sightline.partition.history import History
 from sightline.stages.exchange.mapped import FILES
@@ -95,6 +95,7 @@ def given_history(
     given = list(queries)
     searches = [query for query in given if not isinstance(query, Subscription)]
     for query in searches:
+        check_query(query)
         check_space(query, config.space)
     stands = [one for one in given if isinstance(one, Subscription)]
     live = book.live()
