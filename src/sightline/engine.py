@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -223,6 +224,7 @@ class Engine:
         replace: bool = False,
     ) -> Subscription:
         """Register a standing query; it sees every batch planned from now on."""
+        _warn([query])
         return self._registry.subscribe(query, id, start, ttl, replace)
 
     def subscribe_many(
@@ -233,8 +235,11 @@ class Engine:
     ) -> Result:
         """Register many at once, all or nothing; returns their ids (column ``id``)."""
         to_arrow = getattr(queries, "toArrow", None)
-        table = to_arrow() if to_arrow is not None else queries
-        return Result(pa.table({"id": self._registry.subscribe_many(table, start, ttl)}))
+        given = to_arrow() if to_arrow is not None else queries
+        if not isinstance(given, pa.Table) and isinstance(given, Iterable):
+            given = list(given)
+            _warn(given)
+        return Result(pa.table({"id": self._registry.subscribe_many(given, start, ttl)}))
 
     def unsubscribe(self, id: str | Subscription | Iterable[str | Subscription]) -> None:
         """Drop one or several subscriptions; their results stay."""
@@ -313,22 +318,25 @@ class Engine:
 
     def search(self, query: Query) -> Result:
         """Answer a query over everything committed, in this process."""
+        _warn([query])
         table, explain = self._searcher.answer(query)
         self._searches.count(query, table)
-        return Result(table, explain.to_dict)
+        return Result(table, lambda: explain.to_dict() | _doubts([query]))
 
     def search_many(self, queries: Iterable[Query]) -> Result:
         """Answer many queries as one Spark job; the column ``query`` is the place of each in the list."""
         from sightline.spark.searches import search_many
 
         asked = list(queries)
+        _warn(asked)
         table = search_many(self.spark, self._store, asked)
         self._searches.count_many(asked, table)
         return Result(table)
 
     def explain(self, query: Query) -> dict[str, Any]:
         """How a search is answered: segments read, left out and why, candidates, microseconds; leaves and workers."""
-        return self._searcher.answer(query)[1].to_dict() | routes_of(query, self._store, self._book)
+        _, explain = self._searcher.answer(query)
+        return explain.to_dict() | _doubts([query]) | routes_of(query, self._store, self._book)
 
     def partitions(self) -> Result:
         """The leaves of the epoch in force: split, region, keywords, objects owned, subscriptions, load, worker."""
@@ -375,6 +383,18 @@ def _check_name(name: object) -> None:
     if not isinstance(name, str) or not RUN_NAME.fullmatch(name):
         allowed = "up to 100 letters, digits, '-', '_' and '.', not '.' first"
         raise BadConfig("bad name of a run", value=name, allowed=allowed)
+
+
+def _doubts(queries: Iterable[object]) -> dict[str, list[str]]:
+    """What in the keywords was probably meant otherwise, if anything."""
+    words = [getattr(query, "keywords", None) for query in queries]
+    said = [doubt for expression in words if expression is not None for doubt in expression.doubts]
+    return {"doubts": said} if said else {}
+
+
+def _warn(queries: Iterable[object]) -> None:
+    for doubt in _doubts(queries).get("doubts", []):
+        warnings.warn(doubt, stacklevel=3)
 
 
 def _batch(since_batch: int | None) -> int | None:

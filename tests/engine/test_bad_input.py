@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.engine.refusal import ALL, WORLD, Refusal, posts
+from typer.testing import CliRunner
 
 import sightline as sl
+from sightline.cli.app import app
 
 NAN = float("nan")
 
@@ -342,3 +344,18 @@ def test_messages_have_an_end(engine: sl.Engine, refused: Refusal) -> None:
             engine.search(sl.RangeQuery(source, WORLD))
         assert len(str(caught.value).encode()) <= 2_000
         assert caught.value.value == source
+
+
+def test_lower_case_operators_are_warned_of(engine: sl.Engine) -> None:
+    doubted = sl.RangeQuery("flood or boat", WORLD)
+    said = "the operator is OR"
+    for request in (lambda: engine.search(doubted), lambda: engine.subscribe_many([doubted])):
+        with pytest.warns(UserWarning, match=said):
+            request()
+    assert said in engine.explain(doubted)["doubts"][0]
+    assert "doubts" not in engine.explain(sl.RangeQuery("flood OR boat", WORLD))
+    with pytest.warns(UserWarning, match=said):
+        assert said in engine.search(doubted).explain["doubts"][0]
+    result = CliRunner().invoke(app, ["search", str(engine.path), "flood or boat", "--json"], prog_name="sightline")
+    assert result.stderr.startswith("sightline: warning: lower-case 'or'")
+    assert result.stderr.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -37,6 +38,10 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    sys.stderr.write(f"sightline: warning: {one_line(str(message))}\n")
+
+
 def _spark_words(error: Exception) -> str:
     """What Spark refuses a request with, without its stack; an unknown format is most often a missing connector."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
@@ -58,7 +63,9 @@ class CommandGroup(TyperGroup):
     ) -> Any:
         """Run a command and exit; the parser's own error boxes are several lines, so it runs non-standalone."""
         try:
-            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except _UsageFailure as error:
             message = getattr(error, "format_message", error.__str__)()
             _fail(f"{message} (see sightline --help)", getattr(error, "exit_code", BAD_REQUEST))

@@ -49,8 +49,7 @@ class Expression:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What was probably meant otherwise: one sentence each."""
-        words = lower_case_operators(self.items[0]) if self.mode == "text" else []
-        return tuple(f'"{word}" is a keyword here, the operator is {word.upper()}: {self.items[0]}' for word in words)
+        return _doubts(self.items[0]) if self.mode == "text" else ()
 
     def to_json(self) -> Json:
         """Source form: a string, or ``{"all_of": [...]}``, ``{"any_of": [...]}``."""
@@ -116,6 +115,15 @@ def _keywords(items: Iterable[str], mode: str) -> tuple[str, ...]:
         if not isinstance(keyword, str):
             raise BadExpression(f"an item of {mode} is not a string", value=keyword, allowed="str")
     return keywords
+
+
+@lru_cache(maxsize=4096)
+def _doubts(source: str) -> tuple[str, ...]:
+    shown = source if len(source) <= 80 else source[:77] + "..."
+    return tuple(
+        f"lower-case {word!r} is a keyword, the operator is {word.upper()}: {shown!r}"
+        for word in lower_case_operators(source)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -35,11 +35,15 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe(Request):
-    """Register subscriptions, few of them inline, many in a file; those with the numbers ``replaces`` go."""
+    """Register subscriptions, few of them inline, many in a file; those with the numbers ``replaces`` go.
+
+    ``grammar`` is the version of the one that their keywords are written in; a request without it is of the first.
+    """
 
     kind: ClassVar[str] = "subscribe"
     subscriptions: tuple[Registered, ...] = ()
     replaces: tuple[int, ...] = ()
+    grammar: int = 1
 
     @property
     def gone(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,10 +34,11 @@ NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class _BookPart:
-    """Subscriptions of consecutive control entries."""
+    """Subscriptions of consecutive control entries, and the grammar that their keywords are written in."""
 
     first_num: int
     block: QueryBlock
+    grammar: int
 
 
 class SubscriptionBook:
@@ -59,22 +61,22 @@ class SubscriptionBook:
         """Read what was appended since; returns the position reached.
 
         ``compiled`` has the blocks that this process compiled for entries of its own, by position: they are kept as
-        they are, not parsed and compiled once more.
+        they are, not parsed and compiled once more. Files are mapped.
         """
         own = compiled or {}
         with self._lock:
             inline: list[tuple[int, Subscribe]] = []
             for entry in self._store.control.read(self.position):
                 request = entry.request
-                if entry.position in own:
-                    self._flush(inline)
-                    block = own[entry.position]
-                    self._parts.append(_BookPart(entry.first_num, replace(block, num=block.num + entry.first_num)))
-                elif isinstance(request, Subscribe) and not request.file:
-                    inline.append((entry.first_num, request))
-                elif isinstance(request, Subscribe):
-                    self._flush(inline)
-                    self._parts.append(self._bulk(entry.first_num, request.file))
+                if isinstance(request, Subscribe):
+                    block = self._mapped(request.file) if request.file else own.get(entry.position)
+                    if block is not None or (inline and inline[-1][1].grammar != request.grammar):
+                        self._flush(inline)
+                    if block is None:
+                        inline.append((entry.first_num, request))
+                    else:
+                        block = replace(block, num=block.num + entry.first_num)
+                        self._parts.append(_BookPart(entry.first_num, block, request.grammar))
                 elif isinstance(request, Rebalance | Fit):
                     self.requests.append(entry)
                 self._grow(entry.next_num)
@@ -178,6 +180,7 @@ class SubscriptionBook:
         if len(nums) == 0:
             return []
         block = self.block(nums)
+        starts = [part.first_num for part in self._parts]
         rows = zip(
             block.ids.to_pylist(),
             block.num.tolist(),
@@ -190,7 +193,7 @@ class SubscriptionBook:
             Subscription(
                 id=id_,
                 num=num,
-                query=query_from_dict(json.loads(query)),
+                query=query_from_dict(json.loads(query), self._parts[bisect_right(starts, num) - 1].grammar),
                 start_us=start,
                 end_us=end,
                 position=int(self._position_of[num]),
@@ -209,22 +212,21 @@ class SubscriptionBook:
         if not requests:
             return
         said = [item for _, request in requests for item in request.subscriptions]
+        grammar = requests[0][1].grammar
         block = QueryBlock.from_queries(
-            [query_from_dict(item.query) for item in said],
+            [query_from_dict(item.query, grammar) for item in said],
             ids=[item.id for item in said],
             nums=np.concatenate([first + np.arange(len(request.subscriptions)) for first, request in requests]),
             starts=np.array([item.start for item in said], np.int64),
             ends=np.array([item.end for item in said], np.int64),
             config=self._store.config,
         )
-        self._parts.append(_BookPart(requests[0][0], block))
+        self._parts.append(_BookPart(requests[0][0], block, grammar))
         requests.clear()
 
-    def _bulk(self, first_num: int, name: str) -> _BookPart:
+    def _mapped(self, name: str) -> QueryBlock:
         file = ArrayFile.open(self._store.data_path(name))
-        block = QueryBlock.from_arrays({name: file.array(name) for name in file.names})
-        block = replace(block, num=block.num + first_num)
-        return _BookPart(first_num, block)
+        return QueryBlock.from_arrays({name: file.array(name) for name in file.names})
 
 
 def _instants(us: Int64s, unbounded: int) -> pa.Array:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from sightline.index.standing.block import QueryBlock
 from sightline.model.durations import format_duration
 from sightline.model.errors import BadQuery, DuplicateSubscription, UnknownSubscription
+from sightline.model.expression_syntax import GRAMMAR
 from sightline.model.queries import Query
 from sightline.model.subscription import Subscription, check_id, lifetime_us
 from sightline.stages.registered.book import SubscriptionBook
@@ -126,10 +127,10 @@ class Registry:
                 raise DuplicateSubscription(
                     "the id is taken", value=taken[0], hint="nothing was registered: choose another, or replace=True"
                 )
-            return replace(body, replaces=tuple(self._book.standing(taken).values()))
+            return replace(body, replaces=tuple(self._book.standing(taken).values()), grammar=GRAMMAR)
 
         entry = self._store.control.append(request, len(block))
-        self._book.refresh({} if body.file else {entry.position: block})  # files are mapped, not held in memory
+        self._book.refresh({entry.position: block})
         return entry
 
     def _append_file(self, block: QueryBlock, named: bool = False) -> None:
