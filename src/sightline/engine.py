@@ -6,9 +6,7 @@ process; loading and running start the pipeline, of which a store has one at a t
 
 from __future__ import annotations
 
-import re
 import secrets
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from sightline.model.config import Indexes, StoreConfig
+from sightline.model.doubts import doubts_of, warn_of_doubts
 from sightline.model.durations import duration_us
 from sightline.model.errors import (
     BadConfig,
@@ -31,7 +30,6 @@ from sightline.model.errors import (
 )
 from sightline.model.queries import Query
 from sightline.model.result import Result
-from sightline.model.scalars import whole
 from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
@@ -45,6 +43,7 @@ from sightline.stages.routing.fitting import given_history, history_arrays
 from sightline.stages.routing.leaves import leaf_rows, routes_of
 from sightline.stages.search.search import Searcher
 from sightline.stages.search.search_log import SearchLog
+from sightline.store.positions import check_run_name
 from sightline.store.store import Store
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from sightline.spark.starter import Starter
 
 BALANCE_POLICIES = ("never",)
-RUN_NAME = re.compile(r"[\w-][\w.-]{0,99}")  # also the name of a folder
 _CALLS = {"range": "matches(id)", "nearest": "nearest(id) or nearest_events(id)", "top_terms": "reports(id)"}
 _KEEP: Any = object()  # "what is omitted stays as stored"
 
@@ -205,7 +203,7 @@ class Engine:
                 allowed="()",
                 hint="read the committed results: matches, nearest, reports",
             )
-        _check_name(name)
+        check_run_name(name)
         duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
         if any(run.name == name and run.is_active for run in self._runs):
             raise BadConfig("a run of this name is active", value=name, hint="stop it first, or pass another name=")
@@ -224,7 +222,7 @@ class Engine:
         replace: bool = False,
     ) -> Subscription:
         """Register a standing query; it sees every batch planned from now on."""
-        _warn([query])
+        warn_of_doubts([query])
         return self._registry.subscribe(query, id, start, ttl, replace)
 
     def subscribe_many(
@@ -238,7 +236,7 @@ class Engine:
         given = to_arrow() if to_arrow is not None else queries
         if not isinstance(given, pa.Table) and isinstance(given, Iterable):
             given = list(given)
-            _warn(given)
+            warn_of_doubts(given)
         return Result(pa.table({"id": self._registry.subscribe_many(given, start, ttl)}))
 
     def unsubscribe(self, id: str | Subscription | Iterable[str | Subscription]) -> None:
@@ -291,7 +289,7 @@ class Engine:
 
     def matches(self, id: str | Subscription, since_batch: int | None = None) -> Result:
         """Committed matches of a range subscription, by batch; of later batches only, if one is named."""
-        return Result(self._results.matches(_id_of(id), self._numbers(id, "range"), _batch(since_batch)))
+        return Result(self._results.matches(_id_of(id), self._numbers(id, "range"), since_batch))
 
     def nearest(self, id: str | Subscription) -> Result:
         """The current k nearest of a nearest subscription, by rank."""
@@ -299,11 +297,11 @@ class Engine:
 
     def nearest_events(self, id: str | Subscription, since_batch: int | None = None) -> Result:
         """What entered and left a nearest subscription, by batch; in later batches only, if one is named."""
-        return Result(self._results.nearest_events(self._numbers(id, "nearest"), _batch(since_batch)))
+        return Result(self._results.nearest_events(self._numbers(id, "nearest"), since_batch))
 
     def reports(self, id: str | Subscription, since_batch: int | None = None) -> Result:
         """Reports of a top-terms subscription, by window; of later batches only, if one is named."""
-        return Result(self._results.reports(self._numbers(id, "top_terms"), _batch(since_batch)))
+        return Result(self._results.reports(self._numbers(id, "top_terms"), since_batch))
 
     def counters(self) -> dict[str, int]:
         """Totals over all commits: objects, matches, rejects (and by reason), late, candidates."""
@@ -318,17 +316,17 @@ class Engine:
 
     def search(self, query: Query) -> Result:
         """Answer a query over everything committed, in this process."""
-        _warn([query])
+        warn_of_doubts([query])
         table, explain = self._searcher.answer(query)
         self._searches.count(query, table)
-        return Result(table, lambda: explain.to_dict() | _doubts([query]))
+        return Result(table, lambda: explain.to_dict() | doubts_of([query]))
 
     def search_many(self, queries: Iterable[Query]) -> Result:
         """Answer many queries as one Spark job; the column ``query`` is the place of each in the list."""
         from sightline.spark.searches import search_many
 
         asked = list(queries)
-        _warn(asked)
+        warn_of_doubts(asked)
         table = search_many(self.spark, self._store, asked)
         self._searches.count_many(asked, table)
         return Result(table)
@@ -336,7 +334,7 @@ class Engine:
     def explain(self, query: Query) -> dict[str, Any]:
         """How a search is answered: segments read, left out and why, candidates, microseconds; leaves and workers."""
         _, explain = self._searcher.answer(query)
-        return explain.to_dict() | _doubts([query]) | routes_of(query, self._store, self._book)
+        return explain.to_dict() | doubts_of([query]) | routes_of(query, self._store, self._book)
 
     def partitions(self) -> Result:
         """The leaves of the epoch in force: split, region, keywords, objects owned, subscriptions, load, worker."""
@@ -377,28 +375,6 @@ class _Closed:
 
     def __getattr__(self, name: str) -> Any:
         raise EngineClosed("the engine is closed", value=str(self.path), hint="open the store again with sl.open")
-
-
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not RUN_NAME.fullmatch(name):
-        allowed = "up to 100 letters, digits, '-', '_' and '.', not '.' first"
-        raise BadConfig("bad name of a run", value=name, allowed=allowed)
-
-
-def _doubts(queries: Iterable[object]) -> dict[str, list[str]]:
-    """What in the keywords was probably meant otherwise, if anything."""
-    words = [getattr(query, "keywords", None) for query in queries]
-    said = [doubt for expression in words if expression is not None for doubt in expression.doubts]
-    return {"doubts": said} if said else {}
-
-
-def _warn(queries: Iterable[object]) -> None:
-    for doubt in _doubts(queries).get("doubts", []):
-        warnings.warn(doubt, stacklevel=3)
-
-
-def _batch(since_batch: int | None) -> int | None:
-    return None if since_batch is None else whole(since_batch, "since_batch", -1)
 
 
 def _id_of(given: str | Subscription) -> str:

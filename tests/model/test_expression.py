@@ -231,5 +231,5 @@ def test_signs_inside_and_after_words_are_fine(source: str) -> None:
      ("flood OR boat", [])],
 )  # fmt: skip
 def test_lower_case_operators_are_doubted(source: str, words: list[str]) -> None:
-    assert [doubt.split('"')[1] for doubt in parse(source).doubts] == words
+    assert [doubt.split("'")[1] for doubt in parse(source).doubts] == words
     assert all_of(source.split()).doubts == ()

@@ -38,7 +38,7 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     sys.stderr.write(f"sightline: warning: {one_line(str(message))}\n")
 
 

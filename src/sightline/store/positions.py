@@ -7,12 +7,15 @@ log. A one-shot run says only which source its name belongs to.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sightline.model.errors import BadConfig
 from sightline.store.array_file import ArrayFile, write_array_file
 
+RUN_NAME = re.compile(r"[\w-][\w.-]{0,99}")  # also the name of a folder
 KEPT_BATCHES = 2  # Spark starts from the offsets of the last batch and of the one before
 
 
@@ -92,6 +95,13 @@ class Position:
         """Data files that nothing needs any more once `reading` is committed."""
         still = {file for name, file in self.files.items() if name not in {*reading.done, *reading.logs}}
         return sorted(set(self.files.values()) - still)
+
+
+def check_run_name(name: object) -> None:
+    """Refuse what cannot name a run."""
+    if not isinstance(name, str) or not RUN_NAME.fullmatch(name):
+        allowed = "up to 100 letters, digits, '-', '_' and '.', not '.' first"
+        raise BadConfig("bad name of a run", value=name, allowed=allowed)
 
 
 def advanced(before: Position | None, run: str, batch: int, version: int, reading: Reading) -> Position:

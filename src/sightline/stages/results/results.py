@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.model.scalars import whole
 from sightline.stages.exchange.read import INSTANT
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.store.keyed_file import BATCH_COLUMN, KeyedFile
@@ -115,6 +116,9 @@ class Results:
         )
 
     def _rows(self, kind: FileKind, nums: Sequence[int] | None, since_batch: int | None = None) -> pa.Table:
+        if since_batch is not None:
+            whole(since_batch, "since_batch", -1)
+
         def read(snapshot: Snapshot) -> pa.Table:
             parts = []
             for entry in snapshot.entries(kind):
