@@ -64,6 +64,7 @@ class CommandGroup(TyperGroup):
         """Run a command and exit; the parser's own error boxes are several lines, so it runs non-standalone."""
         try:
             with warnings.catch_warnings():
+                warnings.simplefilter("default", UserWarning)
                 warnings.showwarning = _show_warning
                 code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except _UsageFailure as error:
