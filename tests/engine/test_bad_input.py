@@ -359,3 +359,21 @@ def test_lower_case_operators_are_warned_of(engine: sl.Engine) -> None:
     result = CliRunner().invoke(app, ["search", str(engine.path), "flood or boat", "--json"], prog_name="sightline")
     assert result.stderr.startswith("sightline: warning: lower-case 'or'")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.spark
+def test_columns_that_spark_cannot_take(loading: sl.Engine, refused: Refusal, tmp_path: Path) -> None:
+    two = ["x", "y"]
+    for table, said in (
+        (posts(at=pa.array([0, 1], pa.time64("us"))), "time of day"),
+        (posts(ts=pa.array([0, 1], pa.time64("us"))), "time of day"),
+        (posts(**{"a`b": two}), "backtick"),
+        (posts(Text=two), "['text', 'Text']"),
+        (posts(likes=[1, 2], Likes=[1, 2]), "Likes"),
+        (pa.Table.from_arrays([*posts().columns, pa.array(two)], [*posts().column_names, "text"]), "text"),
+        (posts(text=pa.nulls(2)), "'null'"),
+    ):
+        refused(sl.BadSource, lambda table=table: loading.load(table), said)
+        if len(set(table.column_names)) == table.num_columns:
+            pq.write_table(table, tmp_path / "posts.parquet")
+            refused(sl.BadSource, lambda: loading.load(tmp_path / "posts.parquet"), said)

@@ -307,3 +307,21 @@ def test_zone_less_is_utc_whatever_the_zone_of_the_session(load: Load, spark: Sp
     )
     assert {row["seen"] for row in rows} == {None, TS}
     assert engine.rejects().num_rows == 0
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+def test_instants_beyond_the_years_there_are(load: Load, unit: str) -> None:
+    ts = pa.array([0, 2**62, -(2**62), None], pa.timestamp(unit, tz="UTC"))
+    engine = load(pa.table({"id": list("abcd"), "lon": [0.0] * 4, "lat": [0.0] * 4, "ts": ts, "text": ["flood"] * 4}))
+    assert [row["id"] for row in engine.search(WORLD).to_pylist()] == ["a"]
+    reasons = {json.loads(row["raw"])["id"]: row["reason"] for row in engine.rejects().to_pylist()}
+    outside = "ts outside the years 1 to 9999"
+    assert reasons == {"b": outside, "c": outside, "d": "null ts"}
+
+
+def test_names_of_columns_in_any_case(load: Load, tmp_path: Path) -> None:
+    path = tmp_path / "posts.csv"
+    path.write_text("ID,Lon,LAT,Ts,TEXT,Likes\n1,1.5,2.5,2024-05-01,flood,7\n")
+    assert load(path).search(WORLD).to_pylist()[0] == {
+        "id": "1", "lon": 1.5, "lat": 2.5, "ts": TS.replace(hour=0, minute=0, second=0), "text": "flood", "Likes": "7",
+    }  # fmt: skip

@@ -1,7 +1,4 @@
-"""A user's columns -> the canonical ones: id, lon, lat, ts, text, then payload under its own names.
-
-Types are checked here, before anything runs; values are checked row by row in :mod:`sightline.stages.exchange.read`.
-"""
+"""The canonical columns of a DataFrame, chosen by the rules of :mod:`sightline.stages.exchange.columns`."""
 
 from __future__ import annotations
 
@@ -11,108 +8,66 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sightline.model.errors import BadSource
+from sightline.stages.exchange.columns import ColumnKind, SourceColumn, check_names, selection
 from sightline.stages.exchange.read import CORRUPT, GEOMETRY, REQUIRED
 
-NUMBERS = (T.DoubleType, T.FloatType, T.DecimalType, T.IntegerType, T.LongType, T.ShortType, T.ByteType)
-INSTANTS = (T.TimestampType, T.TimestampNTZType, T.StringType)
+_KINDS: dict[ColumnKind, tuple[type[T.DataType], ...]] = {
+    ColumnKind.NUMBER: (T.FractionalType, T.IntegralType),
+    ColumnKind.TEXT: (T.StringType,),
+    ColumnKind.INSTANT: (T.TimestampType, T.TimestampNTZType),
+    ColumnKind.POINT: (T.BinaryType,),
+    ColumnKind.NULL: (T.NullType,),
+    ColumnKind.BOOLEAN: (T.BooleanType,),
+}
 
 
 def canonical(frame: DataFrame, columns: Mapping[str, str] | None, *, untyped: bool = False) -> DataFrame:
-    """Select the canonical columns of a frame.
-
-    Parameters
-    ----------
-    columns : mapping of our names to the source's, for those that differ; ``geometry`` names a WKB or GEOMETRY point
-    untyped : the source has no types of its own (CSV, JSON): numbers may come as strings, and a column
-        of our own marks the records that could not be decoded
-    """
-    names = dict(columns or {})
-    unknown = sorted(set(names) - {*REQUIRED, "geometry"})
-    if unknown:
-        raise BadSource("columns= maps an unknown name", value=unknown[0], allowed=", ".join((*REQUIRED, "geometry")))
+    """Select the canonical columns of a frame; ``columns`` and ``untyped`` are those of `selection`."""
     types = {field.name: field.dataType for field in frame.schema.fields}
-    if not names and not untyped and len(types) == len(frame.schema.fields) and _is_canonical(types):
+    if not columns and not untyped and len(types) == len(frame.schema.fields) and _is_canonical(types):
         return frame
-    own = (GEOMETRY,) if untyped else (GEOMETRY, CORRUPT)
-    taken = [name for name in own if name in types]
-    if taken:
-        raise BadSource("a column has a reserved name", value=taken[0], hint="rename the column in the source")
-    geometry = _geometry(names, types)
-    wanted = ["id", "ts", "text"] if geometry else list(REQUIRED)
-    source = {name: names.get(name, name) for name in wanted}
-    for name, column in source.items():
-        if column not in types:
-            raise BadSource(
-                f"the source has no column {column!r}",
-                value=name,
-                allowed=", ".join(sorted(set(types) - {CORRUPT})),
-                hint=f'map it: columns={{"{name}": "..."}}',
-            )
-    selected = [_checked(name, source[name], types[source[name]], untyped) for name in wanted]
-    if geometry:
-        point = F.col(quoted(geometry))
-        binary = isinstance(types[geometry], T.BinaryType)
-        selected.append((point if binary else F.call_function("st_asbinary", point)).alias(GEOMETRY))
-    used = {*source.values(), *((geometry,) if geometry else ())}
-    payload = [F.col(quoted(name)) for name in types if name not in used and name not in REQUIRED]
-    clash = [name for name in types if name in REQUIRED and name not in used]
-    if clash:
-        raise BadSource(
-            f"column {clash[0]!r} is mapped to another one and would come back as payload",
-            value=names,
-            allowed="payload names other than " + ", ".join(REQUIRED),
-            hint=f"drop or rename {clash[0]!r} in the source",
-        )
-    return frame.select(*selected, *payload)
+    check_names([field.name for field in frame.schema.fields], own=())
+    found = {name: SourceColumn(_kind(kind), kind.simpleString()) for name, kind in types.items()}
+    chosen = selection(found, columns, untyped=untyped)
+    taken = [_taken(name, source, types[source]) for name, source in chosen.required.items()]
+    if chosen.point is not None:
+        point = F.col(quoted(chosen.point))
+        binary = isinstance(types[chosen.point], T.BinaryType)
+        taken.append((point if binary else F.call_function("st_asbinary", point)).alias(GEOMETRY))
+    if untyped:
+        taken.append(F.col(CORRUPT))
+    return frame.select(*taken, *(F.col(quoted(name)) for name in chosen.payload))
 
 
 def _is_canonical(types: Mapping[str, T.DataType]) -> bool:
     """Whether nothing has to be renamed, cast or put in order: a projection less to plan in every micro-batch."""
     if tuple(types)[: len(REQUIRED)] != REQUIRED or {GEOMETRY, CORRUPT} & set(types):
         return False
+    if len({name.casefold() for name in types}) < len(types) or any("`" in name for name in types):
+        return False
+    if any(_kind(kind) == ColumnKind.TIME for kind in types.values()):
+        return False
     strings = all(isinstance(types[name], T.StringType) for name in ("id", "text"))
-    return strings and isinstance(types["ts"], INSTANTS) and types["lon"] == types["lat"] == T.DoubleType()
+    instant = isinstance(types["ts"], (*_KINDS[ColumnKind.INSTANT], T.StringType))
+    return strings and instant and types["lon"] == types["lat"] == T.DoubleType()
 
 
-def _geometry(names: dict[str, str], types: dict[str, T.DataType]) -> str | None:
-    """The point column, if the place comes as one."""
-    column = names.get("geometry")
-    if column is None:
-        if {"lon", "lat"} & set(names) or {"lon", "lat"} <= set(types) or "geometry" not in types:
-            return None
-        column = "geometry"
-    if column not in types:
-        raise BadSource(f"the source has no column {column!r}", value="geometry", allowed=", ".join(sorted(types)))
-    if not (isinstance(types[column], T.BinaryType) or types[column].typeName().startswith(("geometry", "geography"))):
-        raise BadSource(
-            f"column {column!r} has the wrong type", value=types[column].simpleString(), allowed="WKB or GEOMETRY"
-        )
-    return column
+def _kind(kind: T.DataType) -> ColumnKind:
+    for name, types in _KINDS.items():
+        if isinstance(kind, types):
+            return name
+    words = kind.typeName()
+    if words.startswith(("geometry", "geography")):
+        return ColumnKind.POINT
+    return ColumnKind.TIME if words.startswith("time(") or words == "time" else ColumnKind.OTHER
 
 
-def _checked(name: str, source: str, kind: T.DataType, untyped: bool) -> Column:
+def _taken(name: str, source: str, kind: T.DataType) -> Column:
     column = F.col(quoted(source))
-    allowed: tuple[type[T.DataType], ...]
-    if name in ("lon", "lat"):
-        allowed, words = (NUMBERS + ((T.StringType,) if untyped else ())), "double, float, decimal or integer"
-    elif name == "ts":
-        allowed, words = INSTANTS, "timestamp, timestamp_ntz or an ISO 8601 string"
-    else:
-        allowed, words = (T.StringType,), "string"
-        if untyped and isinstance(kind, (*NUMBERS, T.BooleanType)):
-            return column.cast("string").alias(name)
-    if untyped and isinstance(kind, T.NullType):
-        return column.cast("string").alias(name)
-    if not isinstance(kind, allowed):
-        raise BadSource(
-            f"column {source!r} has the wrong type for {name}",
-            value=kind.simpleString(),
-            allowed=words,
-            hint=f"cast it in the source, for example col({source!r}).cast(...)",
-        )
     if name in ("lon", "lat") and not isinstance(kind, (T.DoubleType, T.StringType)):
-        column = column.cast("double")
+        column = column.cast("string" if isinstance(kind, T.NullType) else "double")
+    elif name not in ("lon", "lat") and not isinstance(kind, (T.StringType, *_KINDS[ColumnKind.INSTANT])):
+        column = column.cast("string")
     return column.alias(name)
 
 

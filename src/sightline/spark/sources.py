@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sightline.flat.columns import values_of
 from sightline.model.errors import BadSource, StoreNotShared
 from sightline.spark.columns import canonical, quoted
 from sightline.spark.connect import refuse_connect
 from sightline.spark.failures import failure
 from sightline.spark.paths import to_read, to_write
-from sightline.stages.exchange.read import CORRUPT
+from sightline.stages.exchange.columns import arrow_columns, selection
+from sightline.stages.exchange.read import CORRUPT, instants_us
 from sightline.store.disk import full_disk_named
 
 COMMIT_ROWS = 1_000_000
@@ -147,6 +148,7 @@ def _from_parquet(path: Path, spark: SparkSession, columns: Mapping[str, str] | 
         rows = found.count_rows()
     except (OSError, pa.ArrowInvalid) as cause:
         raise BadSource("not a Parquet file", value=str(path), hint=str(cause).splitlines()[0]) from cause
+    selection(arrow_columns(found.schema), columns)
     if rows > COMMIT_ROWS or any(_nanoseconds(field.type) for field in found.schema):
         first = found.schema.empty_table()
         parts = _cut(found.to_batches(batch_size=STAGED_GROUP_ROWS), found.schema)
@@ -189,9 +191,8 @@ def _stage_tables(
     untyped: bool = False,
 ) -> Chunks:
     folder.mkdir(parents=True)
-    # Types are checked on an empty frame first: a wrong column is refused before a large table is written.
-    pq.write_table(_readable(empty), folder / "schema.parquet")
-    canonical(spark.read.parquet(to_read(folder / "schema.parquet")), columns, untyped=untyped)
+    # Types are checked first: a wrong column is refused before a large table is written.
+    selection(arrow_columns(empty.schema), columns, untyped=untyped)
     frames = []
     for number, part in enumerate(parts):
         path = folder / f"{number:06d}.parquet"
@@ -242,17 +243,24 @@ def _nanoseconds(kind: pa.DataType) -> bool:
 
 
 def _readable(table: pa.Table) -> pa.Table:
-    """A table in types that Spark reads: no nanoseconds (floored), no dictionaries, no view types."""
+    """A table in types that Spark reads: instants in microseconds, no dictionaries, no view types."""
     for at, field in enumerate(table.schema):
-        if _nanoseconds(field.type):
-            whole = pc.floor_temporal(table.column(at), 1, unit="microsecond")
-            table = table.set_column(at, field.name, whole.cast(pa.timestamp("us", field.type.tz)))
+        if pa.types.is_timestamp(field.type) and field.type.unit != "us":
+            table = table.set_column(at, field.name, _microseconds(table.column(at)))
         elif pa.types.is_dictionary(field.type):
             table = table.set_column(at, field.name, table.column(at).cast(field.type.value_type))
         elif field.type in (pa.string_view(), pa.binary_view()):
             plain = pa.string() if field.type == pa.string_view() else pa.binary()
             table = table.set_column(at, field.name, table.column(at).cast(plain))
     return table.replace_schema_metadata(None)
+
+
+def _microseconds(column: pa.ChunkedArray) -> pa.Array:
+    """Instants floored to microseconds; those beyond the years there are stay beyond."""
+    counts = instants_us(column.combine_chunks())
+    return pa.array(counts, pa.int64(), mask=values_of(column.combine_chunks().is_null())).cast(
+        pa.timestamp("us", column.type.tz)
+    )
 
 
 def _read_geojson(path: Path) -> pa.Table:

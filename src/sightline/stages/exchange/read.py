@@ -199,16 +199,23 @@ def _instants(column: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.b
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column, bad = _decode(column, _instant, pa.int64())
         return values_of(_filled(column, 0)), bad
+    return instants_us(column), bad
+
+
+def instants_us(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Microseconds since the epoch of a timestamp column (0 where null), floored.
+
+    What lies beyond the years there are stays beyond, without leaving 64 bits.
+    """
     unit = column.type.unit
     column = column.cast(pa.timestamp(unit)) if column.type.tz is not None else column
     counts = values_of(_filled(column.view(pa.int64()), 0))
     if unit == "ns":
-        counts = counts // 1000
-    elif unit in ("s", "ms"):
-        factor = 1_000_000 if unit == "s" else 1_000
-        # What lies beyond the years there are stays beyond, without leaving 64 bits.
-        counts = np.clip(counts, FIRST_US // factor - 1, LAST_US // factor + 1) * factor
-    return counts, bad
+        return counts // 1000
+    if unit == "us":
+        return counts
+    factor = 1_000_000 if unit == "s" else 1_000
+    return np.clip(counts, FIRST_US // factor - 1, LAST_US // factor + 1) * factor
 
 
 def _instant(text: str) -> int:
