@@ -20,6 +20,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -45,15 +46,36 @@ def code_digest() -> str:
 
 
 def cache_root() -> Path:
-    """The user's folder for what can be made again: compiled kernels, word lists of the generator."""
-    base = os.environ.get("SIGHTLINE_CACHE_DIR")
-    root = Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sightline"
+    """The user's folder for what can be made again: compiled kernels, word lists of the generator.
+
+    What lies there is run as code. ``SIGHTLINE_CACHE_DIR`` is trusted as it is; any other folder must be the user's and
+    closed to everybody else, or a fresh one is made, which child processes find in the environment.
+    """
+    named = os.environ.get("SIGHTLINE_CACHE_DIR")
+    if named:
+        with contextlib.suppress(OSError):
+            Path(named).mkdir(parents=True, exist_ok=True)
+            return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    for root in (Path(home, "sightline"), Path(tempfile.gettempdir(), f"sightline-{os.getuid()}")):
+        if _is_private(root):
+            return root
+    fresh = tempfile.mkdtemp(prefix="sightline-")
+    os.environ["SIGHTLINE_CACHE_DIR"] = fresh
+    return Path(fresh)
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a folder is there, or can be made, that nobody but this user can write to or look into."""
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            return False
+        folder.chmod(0o700)
+        return os.access(folder, os.W_OK)
     except OSError:
-        root = Path(tempfile.gettempdir()) / f"sightline-{os.getuid()}"
-        root.mkdir(parents=True, exist_ok=True)
-    return root
+        return False
 
 
 def cache_directory() -> Path:

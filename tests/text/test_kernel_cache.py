@@ -79,3 +79,47 @@ def test_a_kernel_that_others_call_changes_the_digest(tmp_path: Path, monkeypatc
         os.utime(tmp_path / path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
         seen.add(jit.code_digest())
         assert len(seen) == number, path
+
+
+@pytest.fixture
+def roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Where the cache goes by default, and where it goes if that cannot be."""
+    monkeypatch.delenv("SIGHTLINE_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(jit.tempfile, "tempdir", str(tmp_path))
+    return tmp_path / "home" / "sightline", tmp_path / f"sightline-{os.getuid()}"
+
+
+def test_the_cache_is_closed_to_others(roots: tuple[Path, Path]) -> None:
+    roots[0].mkdir(parents=True, mode=0o777)
+    assert jit.cache_root() == roots[0]
+    assert roots[0].stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_somebody_else_has_planted_is_not_used(
+    roots: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").write_text("no folder")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    roots[1].symlink_to(elsewhere)
+    fresh = jit.cache_root()
+    assert fresh.parent == tmp_path
+    assert fresh not in (*roots, elsewhere)
+    assert fresh.stat().st_mode & 0o777 == 0o700
+    assert jit.cache_root() == fresh, "and child processes find it in the environment"
+    monkeypatch.delenv("SIGHTLINE_CACHE_DIR")
+    roots[1].unlink()
+    roots[1].mkdir()
+    mine = os.getuid()
+    monkeypatch.setattr(jit.os, "getuid", lambda: mine + 1)
+    (tmp_path / f"sightline-{mine + 1}").mkdir()
+    assert jit.cache_root().name not in {f"sightline-{mine}", f"sightline-{mine + 1}"}
+
+
+def test_a_folder_that_is_named_is_taken_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGHTLINE_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o755)
+    assert jit.cache_root() == tmp_path
+    assert tmp_path.stat().st_mode & 0o777 == 0o755

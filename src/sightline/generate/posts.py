@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sightline.generate.lexicon import EMPTY, HANDLES, NUMBER_PIECES, WORD_SLOT, Lexicon, load_lexicon
+from sightline.generate.lexicon import EMPTY, HANDLES, NUMBER_PIECES, SLOTS, WORD_SLOT, Lexicon, load_lexicon
 from sightline.generate.malformed import MALFORMED_KINDS, spoil
 from sightline.generate.phrases import LANGUAGES
 from sightline.generate.places import Locations, PlaceModel, PostPlaces
@@ -162,7 +162,7 @@ class PostGenerator:
             "who": lexicon.handle_piece + rng.integers(0, HANDLES, n),
         }
         for slot, piece in of_row.items():
-            column = lexicon.columns[slot][pattern]
+            column = lexicon.columns[list(SLOTS).index(slot), pattern]
             has_slot = np.nonzero(column >= 0)[0]
             codes[has_slot, column[has_slot]] = piece[has_slot]
         at_row, at_column = np.nonzero(codes == WORD_SLOT)
