@@ -30,6 +30,7 @@ from sightline.model.errors import (
 )
 from sightline.model.queries import Query
 from sightline.model.result import Result
+from sightline.model.scalars import whole
 from sightline.model.space import Space
 from sightline.model.subscription import Subscription
 from sightline.model.text_config import TextConfig
@@ -287,9 +288,20 @@ class Engine:
         """The last commit, which ``since_batch`` and the column ``batch`` count in."""
         return self._store.commits.refresh().version
 
-    def matches(self, id: str | Subscription, since_batch: int | None = None) -> Result:
-        """Committed matches of a range subscription, by batch; of later batches only, if one is named."""
-        return Result(self._results.matches(_id_of(id), self._numbers(id, "range"), since_batch))
+    def matches(
+        self, id: str | Subscription | None = None, since_batch: int | None = None, limit: int | None = None
+    ) -> Result:
+        """Committed matches of a range subscription, or of all, by batch; of later batches only, if one is named.
+
+        ``limit`` keeps the first rows.
+        """
+        most = None if limit is None else whole(limit, "limit", 1)
+        if id is None:
+            self._book.refresh()
+            rows = self._results.all_matches(since_batch)
+        else:
+            rows = self._results.matches(_id_of(id), self._numbers(id, "range"), since_batch)
+        return Result(rows if most is None else rows.slice(0, most))
 
     def nearest(self, id: str | Subscription) -> Result:
         """The current k nearest of a nearest subscription, by rank."""

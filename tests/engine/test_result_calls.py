@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.engine.refusal import ROWS, WORLD
@@ -86,3 +87,25 @@ def test_ids_and_keywords_that_no_file_can_hold_are_refused(engine: sl.Engine) -
         with pytest.raises(sl.BadQuery, match=r"is not valid Unicode.*no lone surrogates"):
             refused()
     assert engine.subscriptions().to_pylist() == before
+
+
+def test_matches_of_all_subscriptions_at_once(engine: sl.Engine, deployment: Deployment) -> None:
+    engine.subscribe(sl.RangeQuery("boat", WORLD), id="boats")
+    before = engine.version
+    deployment.feed(ROWS)
+    every = engine.matches()
+    alone = [row for id_ in ("boats", "range") for row in engine.matches(id_)]
+    assert sorted(map(str, every)) == sorted(map(str, alone))
+    assert {row["subscription_id"] for row in every} == {"boats", "range"}
+    assert every["batch"].to_pylist() == sorted(every["batch"].to_pylist())
+    assert list(engine.matches(limit=3)) == list(every)[:3]
+    assert list(engine.matches(since_batch=before)) == [row for row in every if row["batch"] > before] != []
+    for limit in (0, "x", True):
+        with pytest.raises(sl.BadQuery, match="limit"):
+            engine.matches(limit=limit)  # type: ignore[arg-type]
+
+
+def test_matches_of_all_where_nobody_asks(tmp_path: Path) -> None:
+    with sl.open(tmp_path / "store") as engine:
+        assert engine.matches().num_rows == 0
+        assert "subscription_id" in engine.matches().column_names

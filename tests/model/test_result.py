@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
 
-from sightline.model.errors import BadQuery
+from sightline.model.errors import BadConfig, BadQuery
 from sightline.model.result import Result
 
 PLACED = pa.table(
@@ -52,3 +54,37 @@ def test_geojson() -> None:
     assert of_matches.to_geojson()["features"][1]["id"] == "b"
     with pytest.raises(BadQuery, match="no place"):
         Result(PLACED.select(["id"])).to_geojson()
+
+
+def test_rows_are_shown_and_iterated() -> None:
+    result = Result(PLACED)
+    assert list(result) == PLACED.to_pylist()
+    lines = str(result).splitlines()
+    assert lines[0].split() == PLACED.column_names
+    assert lines[1].startswith("a   1.5")
+    assert lines[-1] == "2 rows"
+    many = Result(pa.table({"n": range(1000), "text": ["<b>\n" + "x" * 500] * 1000}))
+    assert str(many).splitlines()[-1] == "1,000 rows, the first 20 are shown"
+    assert max(map(len, str(many).splitlines())) < 60
+    html = many._repr_html_()
+    assert html.count("<tr>") == 21
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+    assert str(Result(PLACED.slice(0, 1))).endswith("1 row")
+
+
+def test_geopandas_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "geopandas", None)
+    with pytest.raises(BadConfig, match="pip install geopandas"):
+        Result(PLACED).to_geopandas()
+    with pytest.raises(BadQuery, match="no place"):
+        Result(PLACED.select(["id"])).to_geopandas()
+
+
+def test_geopandas_gets_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = types.SimpleNamespace(
+        points_from_xy=lambda x, y, crs: [crs, *zip(x, y, strict=True)],
+        GeoDataFrame=lambda frame, geometry: (list(frame["id"]), geometry),
+    )
+    monkeypatch.setitem(sys.modules, "geopandas", made)
+    assert Result(PLACED).to_geopandas() == (["a", "b"], ["EPSG:4326", (1.5, 50.0), (-2.0, 0.0)])

@@ -15,9 +15,11 @@ from sightline.cli.doctor import doctor
 from sightline.cli.explain import explain
 from sightline.cli.fit import fit
 from sightline.cli.generate import generate
+from sightline.cli.init import init
 from sightline.cli.load import load
 from sightline.cli.partitions import partitions
 from sightline.cli.rebalance import rebalance
+from sightline.cli.rejects import rejects
 from sightline.cli.run import run
 from sightline.cli.search import search
 from sightline.cli.subscribe import subscribe
@@ -50,8 +52,8 @@ def root(
 
 
 COMMANDS = (
-    *(demo, generate, load, run, subscribe, unsubscribe, subscriptions, watch),
-    *(search, explain, partitions, rebalance, fit, doctor, bench),
+    *(demo, generate, init, load, run, subscribe, unsubscribe, subscriptions, watch),
+    *(search, explain, rejects, partitions, rebalance, fit, doctor, bench),
 )
 
 for command in COMMANDS:

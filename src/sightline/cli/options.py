@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 StoreArgument = Annotated[Path, typer.Argument(metavar="STORE", help="Directory of the store.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help="Names of subscriptions.", show_default=False)]
+OptionalIdsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID...]", help="Names of subscriptions.", show_default=False)
+]
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option("--column", metavar="NAME=SOURCE", help="Read NAME (id, lon, lat, ts, text) from the column SOURCE."),

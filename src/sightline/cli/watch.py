@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Annotated, Any
 
 import typer
 
-from sightline.cli.options import IdsArgument, JsonOption, SecondsOption, StoreArgument, opened
+from sightline.cli.options import JsonOption, OptionalIdsArgument, SecondsOption, StoreArgument, opened
 from sightline.cli.output import console, print_json, shown
-from sightline.model.errors import UnknownSubscription
+from sightline.model.errors import BadQuery, UnknownSubscription
 
 
 def watch(
     store: StoreArgument,
-    ids: IdsArgument,
+    ids: OptionalIdsArgument = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them, also those registered later.")] = False,
     seconds: SecondsOption = None,
     since_batch: Annotated[int | None, typer.Option("--since-batch", help="Only results after this batch.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Print what there is and stop.")] = False,
@@ -29,19 +30,19 @@ def watch(
       sightline watch store houston
 
       sightline watch store noodles trends --once --json
+
+      sightline watch store --all
     """
+    if every == bool(ids):
+        raise BadQuery("watch what?", value=ids or None, allowed="names of subscriptions, or --all")
     deadline = None if seconds is None else time.monotonic() + seconds
     with opened(store) as engine:
-        kinds = {row["id"]: row["kind"] for row in engine.subscriptions().to_pylist()}
-        for id in ids:
-            if id not in kinds:
-                raise UnknownSubscription(
-                    "no such subscription", value=id, hint="sightline subscriptions STORE lists them"
-                )
-        feeds = [_FEEDS[kinds[id]](engine, id, since_batch) for id in ids]
+        feeds: dict[str, _Feed] = {}
         try:
             while True:
-                for feed in feeds:
+                if every or not feeds:
+                    feeds |= _new_feeds(engine, ids, feeds, since_batch)
+                for feed in feeds.values():
                     for row in feed.fresh():
                         _show(feed.id, row, json)
                 if once or (deadline is not None and time.monotonic() >= deadline):
@@ -49,6 +50,15 @@ def watch(
                 time.sleep(poll)
         except KeyboardInterrupt:
             console(stderr=True).print("stopped")
+
+
+def _new_feeds(engine: Any, ids: list[str] | None, known: Container[str], since_batch: int | None) -> dict[str, _Feed]:
+    """Feeds of the subscriptions asked for, or of all that stand, but for those there are already."""
+    kinds = {row["id"]: row["kind"] for row in engine.subscriptions()}
+    for id in ids or ():
+        if id not in kinds:
+            raise UnknownSubscription("no such subscription", value=id, hint="sightline subscriptions STORE lists them")
+    return {id: _FEEDS[kinds[id]](engine, id, since_batch) for id in (ids or kinds) if id not in known}
 
 
 class _Feed:

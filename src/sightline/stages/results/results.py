@@ -62,8 +62,16 @@ class Results:
     def matches(self, id_: str, nums: Sequence[int], since_batch: int | None = None) -> pa.Table:
         """Matches of a range subscription, by batch; then ts, id, lon, lat, text."""
         rows = self._rows(FileKind.MATCHES, nums, since_batch)
-        rows = rows.append_column("subscription_id", pa.array([id_] * rows.num_rows, pa.string()))
-        order = ["batch", "ts", "object_id", "lon", "lat", "text"]
+        return self._in_order(rows.append_column("subscription_id", pa.array([id_] * rows.num_rows, pa.string())))
+
+    def all_matches(self, since_batch: int | None = None) -> pa.Table:
+        """Matches of all range subscriptions, by batch; then subscription, ts, id, lon, lat, text."""
+        rows = self._rows(FileKind.MATCHES, None, since_batch)
+        nums = np.asarray(rows["key"].to_numpy(), np.int64) if rows.num_rows else np.empty(0, np.int64)
+        return self._in_order(rows.append_column("subscription_id", self._book.ids(nums)))
+
+    def _in_order(self, rows: pa.Table) -> pa.Table:
+        order = ["batch", "subscription_id", "ts", "object_id", "lon", "lat", "text"]
         return _shaped(rows, MATCHES_SCHEMA).sort_by([(name, "ascending") for name in order])
 
     def nearest(self, num: int) -> pa.Table:

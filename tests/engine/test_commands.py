@@ -1,0 +1,76 @@
+"""Commands that look at a store, or make one, without a pipeline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.engine.refusal import ALL, Refusal
+from typer.testing import CliRunner
+
+import sightline as sl
+from sightline.cli.app import app
+from sightline.model.config import Indexes
+from sightline.store.store import Store
+
+
+def sightline(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="sightline")
+    assert result.exit_code == code, result.output + result.stderr
+    return result.output if code == 0 else result.stderr
+
+
+def test_a_store_is_made_with_every_option_and_can_be_subscribed_to(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    said = sightline("init", store, "--workers", 8, "--partitioner", "qt-tree", "--index", "range=gi2", "--lateness",
+                     "10min", "--ahead", "none", "--no-objects", "--planar", "0,0,1000,500", "--stop-words", "the,a",
+                     "--stemmer", "english",
+                     "--balance", "never", "--json")  # fmt: skip
+    assert json.loads(said) == {"store": str(store)}
+    config = Store.open(store).config
+    assert (config.workers, config.partitioner, config.lateness_us, config.ahead_us) == (
+        8,
+        "qt-tree",
+        600_000_000,
+        None,
+    )
+    assert (config.keep_objects, config.indexes) == (False, Indexes(range="gi2"))
+    assert config.space == sl.Space.planar((0, 0, 1000, 500))
+    assert config.text == sl.TextConfig(stop_words=("the", "a"), stemmer="english")
+    sightline("subscribe", store, "flood", "--box", "0,0,900,400", "--id", "all")
+    assert "all" in sightline("subscriptions", store)
+    assert "already" in sightline("init", store, code=2)
+
+
+@pytest.mark.parametrize(
+    "options", [["--planar", "0,0,1"], ["--planar", "a,b,c,d"], ["--partitioner", "hexagons"], ["--index", "range"],
+                ["--workers", "5000"], ["--lateness", "soon"], ["--balance", "sometimes"]],
+)  # fmt: skip
+def test_a_bad_option_makes_no_store(tmp_path: Path, options: list[str]) -> None:
+    sightline("init", tmp_path / "store", *options, code=2)
+    assert not (tmp_path / "store").exists()
+
+
+def test_rejects(engine: sl.Engine, deployment: Any) -> None:
+    good = {"id": "a", "lon": 0.0, "lat": 0.0, "ts_us": 0, "text": "x"}
+    deployment.feed([{**good, "lat": 91.0}, {**good, "id": None}, {**good, "id": None}])
+    said = json.loads(sightline("rejects", engine.path, "--json"))
+    assert (said["count"], said["reasons"]) == (3, {"null id": 2, "latitude out of range": 1})
+    only = json.loads(sightline("rejects", engine.path, "--reason", "null id", "--limit", 1, "--json"))
+    assert (only["count"], len(only["rejects"])) == (2, 1)
+    assert "latitude out of range" in sightline("rejects", engine.path)
+
+
+def test_watch_all(engine: sl.Engine, refused: Refusal) -> None:
+    lines = [json.loads(line) for line in sightline("watch", engine.path, "--all", "--once", "--json").splitlines()]
+    assert {line["subscription_id"] for line in lines} == {"range", "nearest", "top"}
+    alone = [
+        json.loads(line)
+        for line in sightline("watch", engine.path, "range", "nearest", "top", "--once", "--json").splitlines()
+    ]
+    assert sorted(map(str, lines)) == sorted(map(str, alone))
+    engine.subscribe(ALL, id="later")
+    refused.command("watch", engine.path, said="--all")
+    refused.command("watch", engine.path, "range", "--all", said="--all")
