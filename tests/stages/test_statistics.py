@@ -149,7 +149,7 @@ def test_a_log_that_cannot_be_written_fails_no_search(deployment, caplog):
     with sl.open(deployment.folder) as engine:
         with patch.object(engine._store.control, "append", side_effect=OSError("no space")):
             engine.search(SEARCHES[0])
-            engine.close()
+            engine._searches.flush()
         assert "no space" in caplog.text
         engine.search(SEARCHES[0])
     assert [entry.request.queries for entry in logged(deployment.store)] == [2]

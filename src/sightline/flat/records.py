@@ -81,7 +81,7 @@ def _field(name: str, hint: Any) -> _Field:
 
 
 def _is_tuple(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, tuple)
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def _frozen(field: _Field, value: Any) -> Any:
