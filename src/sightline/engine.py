@@ -26,7 +26,6 @@ from sightline.model.errors import (
     EngineClosed,
     IncompatibleStore,
     UnknownPlugin,
-    UnknownSubscription,
 )
 from sightline.model.queries import Query
 from sightline.model.result import Result
@@ -38,7 +37,7 @@ from sightline.spark.connect import refuse_connect
 from sightline.stages.exchange import plugins
 from sightline.stages.registered.book import SubscriptionBook
 from sightline.stages.registered.registry import Registry
-from sightline.stages.results.results import Results
+from sightline.stages.results.results import Results, numbers_of
 from sightline.stages.results.totals import OnBatch
 from sightline.stages.routing.fitting import given_history, history_arrays
 from sightline.stages.routing.leaves import leaf_rows, routes_of
@@ -50,17 +49,18 @@ from sightline.store.store import Store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sightline.spark.runs import Run
+    from sightline.inline.starter import InlineStarter
+    from sightline.runs.handle import Run
     from sightline.spark.starter import Starter
 
 BALANCE_POLICIES = ("never",)
-_CALLS = {"range": "matches(id)", "nearest": "nearest(id) or nearest_events(id)", "top_terms": "reports(id)"}
+INLINE = "inline"
 _KEEP: Any = object()  # "what is omitted stays as stored"
 
 
 def open(
     path: str | Path,
-    spark: SparkSession | None = None,
+    spark: SparkSession | str | None = None,
     *,
     workers: int | None = None,
     partitioner: str | None = None,
@@ -78,7 +78,8 @@ def open(
     Parameters
     ----------
     path : where the store is; a local folder
-    spark : session to run on; by default a local one is started when the first load or run needs it
+    spark : session to run on; by default a local one is started when the first load or run needs it. ``"inline"`` runs
+        the same stages in this process, without Spark: for notebooks, tests and small files
     workers, partitioner : how the work is divided; a change on reopening is the next epoch
     indexes : who finds candidates, by name: ``{"range": ..., "nearest": ..., "objects": ...}``; a change takes effect
         with the next load or run, files written before are read as they are
@@ -89,6 +90,8 @@ def open(
     space, text : what places and words mean; fixed when the store is created
     """
     refuse_connect(spark)
+    if isinstance(spark, str) and spark != INLINE:
+        raise BadConfig("not a Spark session", value=spark, allowed="a SparkSession, 'inline' or None")
     if retention is not None:
         raise BadConfig("retention is not available yet", value=str(retention), allowed="None: everything is kept")
     if balance is not None and balance not in BALANCE_POLICIES:
@@ -130,14 +133,14 @@ def open(
 class Engine:
     """An open store. Use :func:`open`; leaving the ``with`` block stops what it runs."""
 
-    def __init__(self, store: Store, spark: SparkSession | None = None) -> None:
+    def __init__(self, store: Store, spark: SparkSession | str | None = None) -> None:
         self._store, self._spark = store, spark
         self._book = SubscriptionBook(store)
         self._registry = Registry(store, self._book)
         self._results = Results(store, self._book)
         self._searcher = Searcher(store)
         self._searches = SearchLog(store)
-        self._starter: Starter | None = None
+        self._starter: Starter | InlineStarter | None = None
         self._runs: list[Run] = []
 
     def __enter__(self) -> Self:
@@ -168,6 +171,8 @@ class Engine:
     @property
     def spark(self) -> SparkSession:
         """The session loads and runs use; started when first asked for."""
+        if isinstance(self._spark, str):
+            raise BadConfig("an inline engine has no Spark session", value=self._spark, hint="open it without spark=")
         if self._spark is None:
             from sightline.spark.session import local_session
 
@@ -335,11 +340,16 @@ class Engine:
 
     def search_many(self, queries: Iterable[Query]) -> Result:
         """Answer many queries as one Spark job; the column ``query`` is the place of each in the list."""
-        from sightline.spark.searches import search_many
-
         asked = list(queries)
         warn_of_doubts(asked)
-        table = search_many(self.spark, self._store, asked)
+        if self._spark == INLINE:
+            from sightline.inline import searches as inline_searches
+
+            table = inline_searches.search_many(self._store, asked)
+        else:
+            from sightline.spark.searches import search_many
+
+            table = search_many(self.spark, self._store, asked)
         self._searches.count_many(asked, table)
         return Result(table)
 
@@ -355,24 +365,15 @@ class Engine:
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _numbers(self, id: str | Subscription, kind: str) -> list[int]:
-        """Numbers that an id has had as a subscription of a kind: what it was before a replacement stays readable."""
         self._book.refresh()
-        numbers = self._book.numbers(_id_of(id))
-        if not numbers:
-            raise UnknownSubscription("no subscription has this id", value=id, hint="subscriptions() lists them")
-        kinds = self._book.kinds(numbers)
-        found = [number for number, its in zip(numbers, kinds, strict=True) if its == kind]
-        if not found:
-            raise UnknownSubscription(
-                f"this is no {kind.replace('_', '-')} subscription",
-                value=_id_of(id),
-                allowed=f"ids of {kind.replace('_', '-')} subscriptions",
-                hint=f"it is a {kinds[-1].replace('_', '-')} one: {_CALLS[kinds[-1]]} has its results",
-            )
-        return found
+        return numbers_of(self._book, _id_of(id), kind)
 
-    def _start(self) -> Starter:
-        if self._starter is None:
+    def _start(self) -> Starter | InlineStarter:
+        if self._starter is None and self._spark == INLINE:
+            from sightline.inline.starter import InlineStarter
+
+            self._starter = InlineStarter(self._store)
+        elif self._starter is None:
             from sightline.spark.starter import Starter
 
             self._starter = Starter(self._store, lambda: self.spark)

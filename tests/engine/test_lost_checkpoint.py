@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from tests.engine.stream_child import stream
 
 import sightline as sl
+from sightline.runs.checkpoint_files import write_text
 from sightline.spark import starter
-from sightline.spark.checkpoint_files import write_text
 from sightline.store import CommitLog
 
 pytestmark = pytest.mark.spark

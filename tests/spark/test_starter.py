@@ -13,8 +13,8 @@ from tests.engine.refusal import ROWS
 from tests.stages.worlds import table_of
 
 import sightline as sl
+from sightline.runs.handle import Run
 from sightline.spark import starter
-from sightline.spark.runs import Run
 from sightline.store.store import Store
 
 pytestmark = pytest.mark.spark

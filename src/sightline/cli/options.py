@@ -84,6 +84,10 @@ class PipelineText:
         typer.Option("--index", metavar="KIND=NAME", help="The index for range, nearest or objects (docs/plugins.md)."),
     ] = None
 
+    inline: Annotated[
+        bool, typer.Option("--inline", help="Without Spark, in this process: for small files, starts in a second.")
+    ] = False
+
     def columns(self) -> dict[str, str] | None:
         """What the columns are called in the source."""
         return pairs(self.column, "--column") or None
@@ -94,7 +98,11 @@ class PipelineText:
         indexes = pairs(self.index, "--index") or None
         if source is not None and "://" not in source and not Path(source).exists():
             raise BadSource("no such file or directory", value=source, allowed="a path to read from")
-        return sl.open(store, **given(workers=self.workers, partitioner=self.partitioner, indexes=indexes))
+        return sl.open(
+            store,
+            "inline" if self.inline else None,
+            **given(workers=self.workers, partitioner=self.partitioner, indexes=indexes),
+        )
 
 
 def opened(path: Path) -> Engine:

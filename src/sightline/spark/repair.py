@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sightline.model.errors import RunFailed
-from sightline.spark.checkpoint_files import (
+from sightline.runs.checkpoint_files import (
     holds,
     is_checked,
     is_compact,
@@ -29,7 +29,7 @@ from sightline.spark.checkpoint_files import (
     tidied,
     write_text,
 )
-from sightline.spark.checkpoints import COMMITS, METADATA, OFFSETS, SOURCES, Checkpoint, stored_id
+from sightline.runs.checkpoints import COMMITS, METADATA, OFFSETS, SOURCES, Checkpoint, stored_id
 from sightline.store.positions import Position
 from sightline.store.snapshot import Snapshot
 

@@ -13,11 +13,10 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from sightline.model.errors import BadQuery
 from sightline.model.plugins import Origin, admit_all, admitted
 from sightline.model.queries import Query, query_from_dict
 from sightline.stages.exchange.parcel import from_ipc, to_ipc
-from sightline.stages.search.asked import asked
+from sightline.stages.search.asked import check_all
 from sightline.stages.search.search import Searcher
 from sightline.store.snapshot import Snapshot, SnapshotBuilder
 from sightline.store.store import Store
@@ -34,12 +33,7 @@ def search_many(spark: SparkSession, store: Store, queries: Sequence[Query]) -> 
     Queries of several kinds may be mixed: the table then has the columns of all, null where a kind has none. A bad
     query is refused before the job, with its place in the list.
     """
-    for number, query in enumerate(queries):
-        try:
-            asked(query, store.config)
-        except BadQuery as error:
-            what = f"query {number} of the list: {error.what}"
-            raise BadQuery(what, value=error.value, allowed=error.allowed, hint=error.hint) from error
+    check_all(queries, store.config)
     if not queries:
         return pa.table({"query": pa.array([], pa.int64())})
     cores = spark.sparkContext.defaultParallelism

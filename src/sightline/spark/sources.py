@@ -7,7 +7,6 @@ rows of a frame whose plan is not deterministic, so that a repeated batch sees w
 
 from __future__ import annotations
 
-import json
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +23,8 @@ from pyspark.sql import types as T
 
 from sightline.flat.columns import values_of
 from sightline.model.errors import BadSource, StoreNotShared
+from sightline.runs.geojson import read_geojson
+from sightline.runs.source_files import ALLOWED_FILES, COMMIT_ROWS, TEXT_FORMATS, as_table, file_fingerprint, format_of
 from sightline.spark.columns import canonical, quoted
 from sightline.spark.connect import refuse_connect
 from sightline.spark.failures import failure
@@ -32,12 +33,10 @@ from sightline.stages.exchange.columns import arrow_columns, selection
 from sightline.stages.exchange.read import CORRUPT, instants_us
 from sightline.store.disk import full_disk_named
 
-COMMIT_ROWS = 1_000_000
 STAGED_GROUP_ROWS = 65_536  # row groups are what Spark splits a file by
 IN_PLACE_BYTES = 256 << 20  # a text file larger than this is staged, so that it is cut into commits
-TEXT_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 LATIN = "ISO-8859-1"
-ALLOWED = "a Spark DataFrame, a pyarrow.Table, or a path to .parquet, .csv, .jsonl or .geojson"
+ALLOWED = "a Spark DataFrame, " + ALLOWED_FILES
 
 
 @dataclass(frozen=True)
@@ -71,25 +70,20 @@ def _chunks(source: Any, spark: SparkSession, columns: Mapping[str, str] | None,
     if isinstance(source, DataFrame):
         refuse_connect(source)
         return _stage_frame(canonical(source, columns), spark, folder)
-    if isinstance(source, pa.Table):
-        return _stage_table(source, spark, columns, folder)
+    table = as_table(source)
+    if table is not None:
+        return _stage_table(table, spark, columns, folder)
     if isinstance(source, (str, Path)):
         return _from_path(Path(source), spark, columns, folder)
     raise BadSource("cannot load this", value=type(source).__name__, allowed=ALLOWED)
 
 
 def _from_path(path: Path, spark: SparkSession, columns: Mapping[str, str] | None, folder: Path) -> Chunks:
-    if not path.exists():
-        raise BadSource("no such path", value=str(path), allowed=ALLOWED)
-    suffix = _suffix(path)
-    if path.is_file() and path.stat().st_size == 0:
-        raise BadSource(
-            "the file is empty", value=str(path), hint="a Parquet or CSV file without rows still has a header"
-        )
+    suffix = format_of(path)
     if suffix == ".parquet":
         return _from_parquet(path, spark, columns, folder)
     if suffix == ".geojson":
-        return _stage_table(_read_geojson(path), spark, columns, folder, untyped=True)
+        return _stage_table(read_geojson(path), spark, columns, folder, untyped=True)
     if suffix in TEXT_FORMATS:
         frame = canonical(read_text(path, TEXT_FORMATS[suffix], spark), columns, untyped=True)
         size = sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file())
@@ -98,24 +92,10 @@ def _from_path(path: Path, spark: SparkSession, columns: Mapping[str, str] | Non
 
 
 def fingerprint(source: Any) -> str:
-    """What tells one source from another under the name of a run: a path and its size, a table's, a frame's plan."""
-    if isinstance(source, (str, Path)):
-        path = Path(source).resolve()
-        files = path.rglob("*") if path.is_dir() else [path]
-        return f"{path}, {sum(file.stat().st_size for file in files if file.is_file())} bytes"
-    if isinstance(source, pa.Table):
-        return f"a table of {source.num_rows} rows, {source.nbytes} bytes, {source.schema.to_string()}"
-    return f"a DataFrame with plan {source.semanticHash()}" if isinstance(source, DataFrame) else type(source).__name__
-
-
-def _suffix(path: Path) -> str:
-    """The format of a file, or of the first data file of a folder."""
-    if path.is_file():
-        return path.suffix.lower()
-    files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith(("_", ".")))
-    if not files:
-        raise BadSource("the folder has no data files", value=str(path), allowed=ALLOWED)
-    return files[0].suffix.lower()
+    """What tells one source from another under the name of a run: `file_fingerprint`, or a frame's plan."""
+    return (
+        f"a DataFrame with plan {source.semanticHash()}" if isinstance(source, DataFrame) else file_fingerprint(source)
+    )
 
 
 def read_text(path: Path, kind: str, spark: SparkSession) -> DataFrame:
@@ -261,43 +241,3 @@ def _microseconds(column: pa.ChunkedArray) -> pa.Array:
     return pa.array(counts, pa.int64(), mask=values_of(column.combine_chunks().is_null())).cast(
         pa.timestamp("us", column.type.tz)
     )
-
-
-def _read_geojson(path: Path) -> pa.Table:
-    """Features of a GeoJSON file as rows."""
-    try:
-        document = json.loads(path.read_text("utf-8"))
-        features = document["features"] if document.get("type") == "FeatureCollection" else [document]
-    except (ValueError, KeyError, AttributeError) as cause:
-        raise BadSource("not a GeoJSON file", value=str(path), allowed="a FeatureCollection of points") from cause
-    rows = [_geojson_row(feature) for feature in features]
-    if not rows:
-        raise BadSource("the file has no features", value=str(path), allowed="a FeatureCollection of points")
-    names = list(dict.fromkeys(["lon", "lat", CORRUPT, *(name for row in rows for name in row)]))
-    return pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
-
-
-def _geojson_row(feature: Any) -> dict[str, Any]:
-    """Columns of a feature; one that is no point keeps its text, and is rejected with it."""
-    try:
-        named = {"id": str(feature["id"])} if feature.get("id") is not None else {}
-        row = {**named, **(feature.get("properties") or {}), "lon": None, "lat": None}
-        if feature.get("geometry") is not None:
-            kind, place = feature["geometry"]["type"], feature["geometry"]["coordinates"]
-            if kind != "Point":
-                raise ValueError(kind)
-            row["lon"], row["lat"] = float(place[0]), float(place[1])
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return {CORRUPT: json.dumps(feature, ensure_ascii=False)}
-    return row
-
-
-def _json_column(values: list[Any]) -> pa.Array:
-    """A column of JSON values; of several types it is text, as Spark reads JSON lines."""
-    if all(value is None for value in values):
-        return pa.array(values, pa.string())
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        said = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-        return pa.array(said, pa.string())

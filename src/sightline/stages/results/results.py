@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sightline.model.errors import UnknownSubscription
 from sightline.model.scalars import whole
 from sightline.stages.exchange.read import INSTANT
 from sightline.stages.registered.book import SubscriptionBook
@@ -50,6 +51,26 @@ EVENTS_SCHEMA = pa.schema(
         ("at", INSTANT),
     ]
 )
+
+
+_CALLS = {"range": "matches(id)", "nearest": "nearest(id) or nearest_events(id)", "top_terms": "reports(id)"}
+
+
+def numbers_of(book: SubscriptionBook, id_: str, kind: str) -> list[int]:
+    """Numbers that an id has had as a subscription of a kind: what it was before a replacement stays readable."""
+    numbers = book.numbers(id_)
+    if not numbers:
+        raise UnknownSubscription("no subscription has this id", value=id_, hint="subscriptions() lists them")
+    kinds = book.kinds(numbers)
+    found = [number for number, its in zip(numbers, kinds, strict=True) if its == kind]
+    if not found:
+        raise UnknownSubscription(
+            f"this is no {kind.replace('_', '-')} subscription",
+            value=id_,
+            allowed=f"ids of {kind.replace('_', '-')} subscriptions",
+            hint=f"it is a {kinds[-1].replace('_', '-')} one: {_CALLS[kinds[-1]]} has its results",
+        )
+    return found
 
 
 class Results:

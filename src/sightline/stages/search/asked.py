@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from sightline.geo.bounds import pieces
 from sightline.index.protocol import Conjunct
 from sightline.model.config import StoreConfig
 from sightline.model.dnf import Dnf
+from sightline.model.errors import BadQuery
 from sightline.model.queries import NearestQuery, Query, TopTermsQuery, check_snapshot, check_space
 from sightline.model.regions import Region, check_region
 from sightline.model.space import Space
@@ -85,3 +87,13 @@ def boxes_of(region: Region, space: Space) -> F64:
     """Pieces of a region, after checking that it fits the space. Both depend on the coordinates alone."""
     check_region(region, space)
     return frozen(pieces(region, space), np.float64)
+
+
+def check_all(queries: Sequence[Query], config: StoreConfig) -> None:
+    """Refuse a list of queries for the first bad one, with its place in the list."""
+    for number, query in enumerate(queries):
+        try:
+            asked(query, config)
+        except BadQuery as error:
+            what = f"query {number} of the list: {error.what}"
+            raise BadQuery(what, value=error.value, allowed=error.allowed, hint=error.hint) from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sightline.model.errors import BadConfig, RunFailed
-from sightline.spark.checkpoint_files import is_compact, number_of, numbered, read_text
+from sightline.runs.checkpoint_files import is_compact, number_of, numbered, read_text
 from sightline.store.disk import replace_file, sync_folder
 from sightline.store.positions import Position, Reading
 

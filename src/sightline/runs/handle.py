@@ -1,30 +1,43 @@
-"""A running stream: the handle users hold, and the loop behind it."""
+"""A run on its way into the store: the handle users hold, and the loop of a one-shot source."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.query import StreamingQuery
+import pyarrow as pa
 
-from sightline.model.durations import duration_us
-from sightline.model.errors import BadConfig, SightlineError
-from sightline.spark.checkpoints import Checkpoint
-from sightline.spark.columns import canonical
-from sightline.spark.failures import failure
-from sightline.spark.paths import to_write
-from sightline.spark.pipeline import execute
-from sightline.stages.batch import Batches
+from sightline.model.errors import SightlineError
+from sightline.stages.batch import Batches, Execute
 from sightline.stages.results.report import BatchReport
 from sightline.store.positions import Reading
 
 AfterBatch = Callable[[BatchReport], None]
+Failure = Callable[[str, BaseException], SightlineError]  # what a run of a name failed of, in our words
+
+
+class Part(NamedTuple):
+    """One micro-batch: its columns, and what runs the stages over it."""
+
+    columns: pa.Schema
+    execute: Execute
+
+
+class Stream(Protocol):
+    """What the handle needs of Spark's ``StreamingQuery``."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def isActive(self) -> bool: ...
+
+    def exception(self) -> Exception | None: ...
+
+    def stop(self) -> None: ...
 
 
 class StopRequested(Exception):
@@ -37,10 +50,10 @@ class Run:
     It has the pipeline as long as it lasts: what ``at_end`` was told is done when it ends, the last thing first.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name, self.id = name, ""
+    def __init__(self, name: str, failure: Failure) -> None:
+        self.name, self.id, self.failure = name, "", failure
         self.at_end = ExitStack()
-        self._query: StreamingQuery | None = None
+        self._query: Stream | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._in_batch = threading.Lock()
@@ -99,19 +112,18 @@ class Run:
         self.finish()
 
     def process(
-        self, frame: DataFrame, batch: int, run_id: str, batches: Batches, after: AfterBatch, reading: Reading | None
+        self, part: Part, batch: int, run_id: str, batches: Batches, after: AfterBatch, reading: Reading | None
     ) -> None:
         """One micro-batch, unless a stop was asked for."""
         if self._stopping.is_set():
             raise StopRequested
         with self._in_batch:
-            columns = to_arrow_schema(frame.schema, timezone="UTC")
-            report = batches.process(run_id, batch, columns, lambda job: execute(frame, job), reading)
+            report = batches.process(run_id, batch, part.columns, part.execute, reading)
             if report is not None:
                 self._last = report
                 after(report)
 
-    def follow(self, work: StreamingQuery | threading.Thread, run_id: str = "") -> None:
+    def follow(self, work: Stream | threading.Thread, run_id: str = "") -> None:
         """Take charge of what does the work: a query that runs, or a thread to start."""
         if isinstance(work, threading.Thread):
             self._thread, self.id = work, run_id
@@ -130,62 +142,31 @@ class Run:
                 return
             failed = None if self._query is None else self._query.exception()
             if failed is not None and self._error is None and StopRequested.__name__ not in str(failed):
-                self._error = failure(self.name, failed)
+                self._error = self.failure(self.name, failed)
             self._ended.set()
         self.at_end.close()
 
 
-def start_stream(
-    run: Run,
-    frame: DataFrame,
-    checkpoint: Checkpoint,
-    trigger: str | timedelta,
-    columns: Mapping[str, str] | None,
-    batches: Batches,
-    after: AfterBatch,
-) -> None:
-    """Start a run on a streaming frame; its checkpoint, in the store under the run's name, is repaired by now."""
-    canonical(frame, columns)  # a wrong column is refused here, not by the first batch
-    every_us = duration_us(trigger, "trigger", allow_zero=True, error=BadConfig)
-
-    def batch_of(rows: DataFrame, number: int) -> None:
-        try:
-            run_id = checkpoint.query_id()
-            reading = checkpoint.reading(number, batches.position_before(run_id, number))
-            run.process(canonical(rows, columns), number, run_id, batches, after, reading)
-        except SightlineError as error:
-            run.failed(error)
-            raise
-
-    writer = frame.writeStream.foreachBatch(batch_of).option("checkpointLocation", to_write(checkpoint.folder))
-    try:
-        run.follow(writer.trigger(processingTime=f"{every_us // 1000} milliseconds").start())
-    except Exception as error:
-        if type(error).__module__.startswith("py4j."):  # one that PySpark has no class for
-            raise failure(checkpoint.name, error) from error
-        raise
-
-
 def start_once(
     run: Run,
-    frames: Sequence[Callable[[], DataFrame]],
+    parts: Iterable[Callable[[], Part]],
     run_id: str,
     batches: Batches,
     after: AfterBatch,
     reading: Reading | None = None,
 ) -> None:
-    """Start a run on the frames of a one-shot source, batches 0, 1, ...; what is committed is not repeated."""
+    """Start a run on the parts of a one-shot source, batches 0, 1, ...; what is committed is not repeated."""
 
     def loop() -> None:
         try:
-            for number, frame in enumerate(frames):
-                run.process(frame(), number, run_id, batches, after, reading)
+            for number, part in enumerate(parts):
+                run.process(part(), number, run_id, batches, after, reading)
         except StopRequested:
             pass
         except SightlineError as error:
             run.failed(error)
         except Exception as error:
-            run.failed(failure(run.name, error))
+            run.failed(run.failure(run.name, error))
         finally:
             run.finish()
 

@@ -1,0 +1,1 @@
+"""How does a run begin and end, whoever does its work?"""
