@@ -87,3 +87,30 @@ def test_a_worker_loads_what_it_uses(tmp_path):
     assert report.counters["matches"] >= n
     assert "sightline.index.standing.levels" in modules  # the list is that of a worker
     assert modules & (COMPILER | OTHERS | INDEXES) == set()
+
+
+SEARCHER = """
+import json, sys
+import sightline as sl
+world = sl.Box(-180, -90, 180, 90)
+with sl.open(sys.argv[1]) as engine:
+    found = [engine.search(query).num_rows for query in (
+        sl.RangeQuery("flood", world), sl.NearestQuery("flood", (0, 0), 3), sl.TopTermsQuery(world, 2))]
+print(json.dumps({"found": found, "modules": sorted(sys.modules)}))
+"""
+
+
+def test_a_process_that_searches_loads_what_it_uses(tmp_path):
+    """Also where rows are tied, and have to be put in order by their text."""
+    n = 30
+    rows = {"id": [f"r{i % 7}" for i in range(n)], "lon": [float(i % 3) for i in range(n)], "lat": [1.0] * n,
+            "ts": pa.array([0] * n, pa.timestamp("us", tz="UTC")), "text": ["flood boat"] * n}  # fmt: skip
+    with sl.open(tmp_path / "store", spark="inline") as engine:
+        engine.load(pa.table(rows))
+        for query in (sl.RangeQuery("flood", sl.Box(-180, -90, 180, 90)), sl.NearestQuery("flood", (0, 0), 3)):
+            engine.search(query)
+        engine.search(sl.TopTermsQuery(sl.Box(-180, -90, 180, 90), 2))  # by now all kernels are in the cache
+    command = [sys.executable, "-c", SEARCHER, str(tmp_path / "store")]
+    said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout)
+    assert said["found"] == [n, 3, 2]
+    assert not set(said["modules"]) & (COMPILER | INDEXES | {"pandas", "shapely", "pyspark", "typer", "rich"})

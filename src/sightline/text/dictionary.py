@@ -92,8 +92,7 @@ class TermDictionary(FlatRecord):
     @classmethod
     def hashed(cls, strings: Sequence[str] | pa.Array, seed: int, hash_bits: int = 64) -> TermDictionary:
         """Strings to be looked up elsewhere; nothing checks that they are distinct."""
-        column = strings if isinstance(strings, pa.Array) else pa.array(list(strings), pa.large_string())
-        data, offsets = byte_rows(column)
+        data, offsets = byte_rows(strings) if isinstance(strings, pa.Array) else _encoded(strings)
         hashes = np.empty(offsets.size - 1, np.int64)
         hash_rows(data, offsets, *hash_key(seed, hash_bits), hashes)
         return cls(hashes, offsets - offsets[0], data[offsets[0] : offsets[-1]])
@@ -164,3 +163,10 @@ def dictionary_of(sink: TermSink) -> TermDictionary:
     terms = int(sink.size[0])
     used = int(sink.offsets[terms])
     return TermDictionary(sink.hashes[:terms].copy(), sink.offsets[: terms + 1].copy(), sink.data[:used].copy())
+
+
+def _encoded(strings: Sequence[str]) -> tuple[U8, I64]:
+    """The bytes of some strings and where each begins; not by way of Arrow, which imports pandas (`flat.columns`)."""
+    rows = [string.encode() for string in strings]
+    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return frozen(np.frombuffer(b"".join(rows), np.uint8), np.uint8), frozen(ends, np.int64)

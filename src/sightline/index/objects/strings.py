@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sightline.flat.arrays import U8, frozen
+from sightline.flat.columns import column_of
 from sightline.index.entry import Entry
 from sightline.index.objects import strings_kernels as _kernels
 
@@ -49,7 +50,7 @@ class StringColumn:
         self._offsets: npt.NDArray[Any] = frozen(ends, kind)
         self._data: U8 = frozen(np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8), np.uint8)
         self._gather = _GATHER_WIDE if wide else _GATHER_NARROW
-        self._none = pa.array([], column.type)
+        self._none = column.slice(0, 0)
         self._most = 2**62 if wide else 2**31 - 1
         self._long = int(ends[-1]) - int(ends[0]) > LONG * len(column)
 
@@ -66,17 +67,17 @@ class StringColumn:
         if not rows.size:
             return self._none
         if self._long and rows.size > MANY:
-            return self._column.take(pa.array(rows))
+            return self._column.take(column_of(rows))
         ends, data, done = self._gathered(rows)
         if not done:
-            return self._column.take(pa.array(rows))
+            return self._column.take(column_of(rows))
         return pa.Array.from_buffers(self._type, rows.size, [None, pa.py_buffer(ends), pa.py_buffer(data)], 0)
 
     def strings(self, rows: Rows) -> list[str]:
         """The given rows as Python strings."""
         ends, data, done = self._gathered(rows)
         if not done:
-            listed: list[str] = self._column.take(pa.array(rows)).to_pylist()
+            listed: list[str] = self._column.take(column_of(rows)).to_pylist()
             return listed
         whole, places = data.tobytes(), ends.tolist()
         return [whole[begin:end].decode() for begin, end in pairwise(places)]
@@ -105,6 +106,6 @@ def taken(columns: Sequence[StringColumn | pa.Array | pa.ChunkedArray], rows: Ro
         if isinstance(column, StringColumn):
             out.append(column.take(rows))
         else:
-            numbers = pa.array(rows) if numbers is None else numbers
+            numbers = column_of(rows) if numbers is None else numbers
             out.append(column.take(numbers))
     return out

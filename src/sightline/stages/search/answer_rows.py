@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sightline.flat.arrays import I64
+from sightline.flat.columns import column_of, values_of
 from sightline.index.objects.strings import readable, taken
 from sightline.stages.search.search_view import NUMBER_COLUMNS, OBJECT_SCHEMA, Columns, OpenSegment
 
@@ -70,9 +71,9 @@ class FoundRows:
         among[1:] |= tied
         among[:-1] |= tied
         group = np.concatenate(([0], np.cumsum(~tied)))[among]
-        rows = self.table(order[among], TIE_COLUMNS).append_column("group", pa.array(group))
+        rows = self.table(order[among], TIE_COLUMNS).append_column("group", column_of(group))
         order = order.copy()
-        order[among] = order[among][pc.sort_indices(rows, sort_keys=TIES).to_numpy()]
+        order[among] = order[among][values_of(pc.sort_indices(rows, sort_keys=TIES))]
         return order
 
     def table(self, at: I64, columns: Columns) -> pa.Table:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sightline.flat.arrays import I64
+from sightline.flat.columns import column_of
 from sightline.geo.bounds import pieces
 from sightline.geo.contains import inside
 from sightline.index.protocol import Conjunct
@@ -178,12 +179,12 @@ class NearestRows:
     def merge(self, progress: Progress) -> pa.Table:
         parts = [self._parts[number] for number in sorted(self._parts) if len(self._parts[number][1])]
         if not parts:
-            return progress.view.nothing.append_column(DISTANCE, pa.array([], pa.float64()))
+            return progress.view.nothing.append_column(DISTANCE, column_of(np.empty(0)))
         found = FoundRows([opened for opened, _, _ in parts], [rows for _, rows, _ in parts])
         distance = np.concatenate([some for _, _, some in parts])
         newest_first = ~found.numbers("ts")
         order = found.ordered([distance, newest_first], self._query.k)
-        return found.table(order, progress.view.columns).append_column(DISTANCE, pa.array(distance[order] / 1000))
+        return found.table(order, progress.view.columns).append_column(DISTANCE, column_of(distance[order] / 1000))
 
 
 class TopTermsRows:

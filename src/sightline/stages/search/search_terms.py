@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sightline.flat.arrays import F64
+from sightline.flat.columns import column_of
 from sightline.index.objects.segment import Segment
 from sightline.index.protocol import ObjectReader
 from sightline.model.config import StoreConfig
@@ -147,8 +148,8 @@ class SegmentTerms:
         """All terms that occur."""
         counts = self._ask(lambda reader: reader.term_counts(*self._where()))
         ids = np.flatnonzero(counts)
-        terms = self.opened.segment.dictionary.strings().take(pa.array(ids)).cast(pa.string())
-        return pa.table([terms, pa.array(counts[ids])], schema=COUNT_SCHEMA)
+        terms = self.opened.segment.dictionary.strings().take(column_of(ids)).cast(pa.string())
+        return pa.table([terms, column_of(counts[ids])], schema=COUNT_SCHEMA)
 
     def _where(self) -> tuple[F64, int, int, Region, Space]:
         return self.boxes, *self.span, self.region, self.config.space
