@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sightline.flat.columns import batch_of, column_of, empty_table, table_of, values_of
+from sightline.flat.columns import batch_of, column_of, empty_table, strings_of, table_of, values_of
 
 KINDS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 arrays = st.sampled_from(KINDS).flatmap(
@@ -62,3 +62,10 @@ def test_tables_take_arrays_of_either_kind():
     narrow = pa.schema([("a", pa.int32()), ("b", pa.string())])
     assert table_of(columns, narrow).schema == narrow
     assert empty_table(narrow).equals(narrow.empty_table())
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_strings_are_arrows(strings):
+    column = strings_of(strings)
+    column.validate(full=True)
+    assert column.equals(pa.array(strings, pa.string()))

@@ -6,7 +6,7 @@ its objects: as much time as loading every kernel a worker needs. A Spark worker
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,13 @@ def column_of(values: Array) -> pa.Array:
     """The Arrow array of numbers or flags."""
     buffer = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(buffer)])
+
+
+def strings_of(strings: Sequence[str]) -> pa.StringArray:
+    """The Arrow array of strings; together below 2 GB."""
+    rows = [string.encode() for string in strings]
+    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64).astype(np.int32)
+    return pa.StringArray.from_buffers(len(rows), pa.py_buffer(ends), pa.py_buffer(b"".join(rows)))
 
 
 def values_of(column: pa.Array | pa.ChunkedArray) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sightline.flat.arrays import I64
-from sightline.flat.columns import column_of
+from sightline.flat.columns import column_of, strings_of
 from sightline.geo.bounds import pieces
 from sightline.geo.contains import inside
 from sightline.index.protocol import Conjunct
@@ -215,8 +215,8 @@ class TopTermsRows:
         for number, part in zip(numbers, parts, strict=True):
             progress.read[number].candidates = part.looked
         columns = [
-            pa.array([term for term, _ in best], pa.string()),
-            pa.array([count for _, count in best], pa.int64()),
+            strings_of([term for term, _ in best]),
+            column_of(np.array([count for _, count in best], np.int64)),
         ]
         return pa.Table.from_arrays(columns, schema=COUNT_SCHEMA)
 
