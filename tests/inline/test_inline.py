@@ -64,3 +64,17 @@ def test_another_word_than_inline(tmp_path: Path) -> None:
     with pytest.raises(sl.BadConfig, match="'inline' or None"):
         sl.open(tmp_path / "store", spark="local")
     assert not (tmp_path / "store").exists()
+
+
+def test_half_a_surrogate_pair_is_rejected(engine: sl.Engine, tmp_path: Path) -> None:
+    good = '{"id": "1", "lon": 1.5, "lat": 2.5, "ts": "2024-05-01", "text": "flood \\ud83c\\udf0a"}'
+    bad = good.replace("\\udf0a", "").replace('"1"', '"2"')
+    (tmp_path / "posts.jsonl").write_text(f"{good}\n{bad}\n")
+    assert engine.load(tmp_path / "posts.jsonl") == {"objects": 1, "matches": 0, "rejects": 1, "commits": 1}
+    assert engine.search(EVERYTHING)["text"].to_pylist() == ["flood \U0001f30a"]
+    point = '"geometry": {"type": "Point", "coordinates": [1, 2]}'
+    features = ", ".join(f'{{"type": "Feature", {point}, "properties": {row}}}' for row in (good, bad))
+    (tmp_path / "posts.geojson").write_text(f'{{"type": "FeatureCollection", "features": [{features}]}}')
+    assert engine.load(tmp_path / "posts.geojson")["rejects"] == 1
+    assert {row["reason"] for row in engine.rejects()} == {"undecodable record"}
+    assert all("ud83c" in row["raw"] for row in engine.rejects())

@@ -35,6 +35,7 @@ BENCHES: dict[str, Bench] = {
     "ingest": Bench("sightline.bench.ingest", "writing segments: DuckDB and tantivy with the same posts"),
     "curves": Bench("sightline.bench.curves", "how cost and memory grow, as JSON and PNG (--out)"),
     "cold_start": Bench("sightline.bench.cold_start", "a worker process from nothing to its first answers"),
+    "first_hour": Bench("sightline.bench.first_hour", "first match, first load, first search against a bare session"),
     "route": Bench("sightline.bench.route", "posts and queries routed by every partitioner: the plain grid"),
     "partition": Bench(
         "sightline.bench.partition", "partitioners on six query types: workload, balance, copies, makespan (--out)"

@@ -16,7 +16,7 @@ import pyarrow.csv as csv
 import pyarrow.dataset as ds
 
 from sightline.model.errors import BadSource
-from sightline.runs.geojson import json_column, read_geojson
+from sightline.runs.geojson import check_text, json_column, read_geojson
 from sightline.runs.source_files import ALLOWED_FILES, COMMIT_ROWS, TEXT_FORMATS, as_table, data_files, format_of
 from sightline.stages.exchange.columns import Selection, arrow_columns, selection
 from sightline.stages.exchange.read import CORRUPT, GEOMETRY
@@ -167,6 +167,8 @@ def _read_json(path: Path) -> pa.Table:
             continue
         try:
             row = json.loads(line)
+            if b"\\u" in line:
+                check_text(row)
         except ValueError:
             row = None
         if isinstance(row, dict):

@@ -36,9 +36,15 @@ def _geojson_row(feature: Any) -> dict[str, Any]:
             if kind != "Point":
                 raise ValueError(kind)
             row["lon"], row["lat"] = float(place[0]), float(place[1])
+        check_text(row)
     except (ValueError, TypeError, LookupError, AttributeError):
-        return {CORRUPT: json.dumps(feature, ensure_ascii=False)}
+        return {CORRUPT: json.dumps(feature, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()}
     return row
+
+
+def check_text(value: Any) -> None:
+    """``UnicodeEncodeError``, a ``ValueError``, for JSON with half a surrogate pair: no text that a file can hold."""
+    json.dumps(value, ensure_ascii=False).encode()
 
 
 def json_column(values: list[Any]) -> pa.Array:
