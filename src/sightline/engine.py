@@ -169,6 +169,11 @@ class Engine:
         return self._store.path
 
     @property
+    def space(self) -> Space:
+        """The space its places are in: the globe, or a plane."""
+        return self._store.config.space
+
+    @property
     def spark(self) -> SparkSession:
         """The session loads and runs use; started when first asked for."""
         if isinstance(self._spark, str):

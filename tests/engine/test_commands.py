@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.engine.refusal import ALL, Refusal
 from typer.testing import CliRunner
@@ -74,3 +75,33 @@ def test_watch_all(engine: sl.Engine, refused: Refusal) -> None:
     engine.subscribe(ALL, id="later")
     refused.command("watch", engine.path, said="--all")
     refused.command("watch", engine.path, "range", "--all", said="--all")
+
+
+def test_polygons_of_the_command_line(engine: sl.Engine, refused: Refusal, tmp_path: Path) -> None:
+    polygon = sl.Polygon([(0.5, 0), (3.5, 0), (3.5, 2), (0.5, 2)])
+    expected = [row["id"] for row in engine.search(sl.RangeQuery("flood", polygon))]
+    assert expected == ["r3", "r1"]
+    geometry = {"type": "Polygon", "coordinates": [[list(point) for point in polygon.ring]]}
+    feature = {"type": "Feature", "geometry": geometry, "properties": {}}
+    for number, document in enumerate((geometry, feature, {"type": "FeatureCollection", "features": [feature]})):
+        file = tmp_path / f"{number}.geojson"
+        file.write_text(json.dumps(document))
+        found = json.loads(sightline("search", engine.path, "flood", "--geojson", file, "--json"))
+        assert [row["id"] for row in found["rows"]] == expected
+    typed = json.loads(sightline("search", engine.path, "flood", "--polygon", "0.5,0 3.5,0 3.5,2 0.5,2", "--json"))
+    assert [row["id"] for row in typed["rows"]] == expected
+    (tmp_path / "many.geojson").write_text(json.dumps({"type": "MultiPolygon", "coordinates": []}))
+    refused.command("search", engine.path, "--geojson", tmp_path / "many.geojson", said="MultiPolygon")
+    refused.command("search", engine.path, "--geojson", tmp_path / "none.geojson", said="none.geojson")
+    refused.command("search", engine.path, "--polygon", "0,0 1,1", said="three different points")
+    refused.command("search", engine.path, "--polygon", "0,0 1", said="LON,LAT")
+    refused.command("search", engine.path, "--box", "0,0,1,1", "--polygon", "0,0 1,0 1,1", said="--geojson")
+
+
+def test_a_plane_is_searched_whole(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with sl.open(store, "inline", space=sl.Space.planar((0, 0, 1000, 500)), ahead=None) as engine:
+        rows = {"id": ["a"], "lon": [900.0], "lat": [400.0], "ts": ["2024-05-01"], "text": ["flood"]}
+        engine.load(pa.table(rows))
+        assert engine.space.bounds == (0, 0, 1000, 500)
+    assert len(json.loads(sightline("search", store, "flood", "--json"))["rows"]) == 1

@@ -1,6 +1,7 @@
 import json
 import pickle
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -213,3 +214,14 @@ def test_planar_queries_need_a_planar_space():
         with pytest.raises(BadQuery):
             check_space(query, Space())
     check_space(NearestQuery("a", (5, 5), 3), plane)
+
+
+def test_the_json_of_the_documentation_is_read_and_written():
+    page = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text(encoding="utf-8")
+    forms = [json.loads(line) for line in page.split("```json")[1].split("```")[0].strip().splitlines()]
+    assert {form["kind"] for form in forms} == {"range", "nearest", "top_terms"}
+    assert {name for form in forms for name in form.get("region", {})} == {"box", "circle", "polygon"}
+    for form in forms:
+        query = query_from_dict(form)
+        assert query_from_dict(query.to_dict()) == query
+        assert set(query.to_dict()) == set(form)

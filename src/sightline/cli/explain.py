@@ -27,6 +27,7 @@ def explain(store: StoreArgument, typed: SnapshotText, json: JsonOption = False)
     """
     asked = typed.build()
     with opened(store) as engine:
+        asked = typed.placed(asked, engine.space)
         engine.explain(asked)
         said = engine.explain(asked)
     if json:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +19,10 @@ import sightline as sl
 from sightline.cli.options import given
 from sightline.model.errors import BadQuery
 from sightline.model.queries import Query, query_from_dict
-from sightline.model.space import GEOGRAPHIC_BOUNDS
+from sightline.model.regions import Region
+from sightline.model.space import Space
+
+GLOBE = Space()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +41,12 @@ class QueryText:
     circle: Annotated[
         str | None, typer.Option("--circle", metavar="LON,LAT,METRES", help="Within so many metres of a point.")
     ] = None
+    polygon: Annotated[
+        str | None, typer.Option("--polygon", metavar='"LON,LAT ..."', help="Inside this ring of three points or more.")
+    ] = None
+    geojson: Annotated[
+        Path | None, typer.Option("--geojson", metavar="FILE", help="Inside the polygon of this GeoJSON file.")
+    ] = None
     near: Annotated[str | None, typer.Option("--near", metavar="LON,LAT", help="The posts nearest to this point.")] = (
         None
     )
@@ -50,17 +60,22 @@ class QueryText:
         """What else of its class the query was given."""
         return {}
 
-    def build(self) -> Query:
-        """The query."""
+    def placed(self, query: Query, space: Space) -> Query:
+        """The query that was built; one that names no place is about the whole space of the store."""
+        named = (self.query, self.near, self.box, self.circle, self.polygon, self.geojson)
+        return query if any(value is not None for value in named) else self.build(space)
+
+    def build(self, space: Space = GLOBE) -> Query:
+        """The query; a mistake is found before any store is opened."""
         further = self.further()
+        places = {"box": self.box, "circle": self.circle, "polygon": self.polygon, "geojson": self.geojson}
         if self.query is not None:
-            if further or any(
-                v is not None for v in (self.keywords, self.box, self.circle, self.near, self.k, self.top)
-            ):
+            others = (self.keywords, self.near, self.k, self.top, *places.values())
+            if further or any(value is not None for value in others):
                 raise BadQuery("--query is the whole query", hint="leave the other query options out")
             return query_from_dict(_document(self.query))
         if self.near is not None:
-            self._refuse("--near", top=self.top, box=self.box, circle=self.circle)
+            self._refuse("--near", top=self.top, **places)
             return sl.NearestQuery(
                 self.keywords or "", at=_point(self.near), k=10 if self.k is None else self.k, **further
             )
@@ -68,20 +83,24 @@ class QueryText:
             raise BadQuery("-k goes with --near", value=self.k, hint="--limit cuts a range query, --top K counts terms")
         if self.top is not None:
             self._refuse("--top", keywords=self.keywords)
-            return sl.TopTermsQuery(self._region(), k=self.top, **further)
-        return sl.RangeQuery(self.keywords or "", self._region(), **further)
+            return sl.TopTermsQuery(self._region(space), k=self.top, **further)
+        return sl.RangeQuery(self.keywords or "", self._region(space), **further)
 
     def _refuse(self, option: str, **others: object) -> None:
         for name, value in others.items():
             if value is not None:
                 raise BadQuery(f"{option} takes no {name}", value=value, hint="ask for one kind of query at a time")
 
-    def _region(self) -> Any:
-        if self.box is not None and self.circle is not None:
-            raise BadQuery("two regions", allowed="one of --box and --circle")
+    def _region(self, space: Space) -> Region:
+        if sum(place is not None for place in (self.box, self.circle, self.polygon, self.geojson)) > 1:
+            raise BadQuery("two regions", allowed="one of --box, --circle, --polygon and --geojson")
         if self.circle is not None:
             return sl.Circle(*_numbers("--circle", self.circle, "LON,LAT,METRES"))
-        return sl.Box(*(GEOGRAPHIC_BOUNDS if self.box is None else _numbers("--box", self.box, "W,S,E,N")))
+        if self.polygon is not None:
+            return sl.Polygon([_numbers("--polygon", point, "LON,LAT") for point in self.polygon.split()])
+        if self.geojson is not None:
+            return _polygon(_document(f"@{self.geojson}"), str(self.geojson))
+        return sl.Box(*(space.bounds if self.box is None else _numbers("--box", self.box, "W,S,E,N")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +142,24 @@ def _numbers(option: str, text: str, form: str) -> list[float]:
     if len(values) != form.count(",") + 1:
         raise BadQuery(f"bad {option}", value=text, allowed=f"{form} as numbers")
     return values
+
+
+def _polygon(document: Mapping[str, Any], file: str) -> sl.Polygon:
+    """The polygon of a GeoJSON geometry, feature, or collection of one feature."""
+    geometry: Any = document
+    if geometry.get("type") == "FeatureCollection" and len(geometry.get("features") or ()) == 1:
+        geometry = geometry["features"][0]
+    if isinstance(geometry, Mapping) and geometry.get("type") == "Feature":
+        geometry = geometry.get("geometry")
+    if not isinstance(geometry, Mapping) or geometry.get("type") != "Polygon" or not geometry.get("coordinates"):
+        raise BadQuery(
+            "no polygon in this file",
+            value=file,
+            allowed="a GeoJSON Polygon, or one feature that is one",
+            hint="a query has one region: split a MultiPolygon into several queries",
+        )
+    ring, *holes = ([point[:2] for point in ring] for ring in geometry["coordinates"])
+    return sl.Polygon(ring, holes)
 
 
 def _point(text: str) -> tuple[float, float]:

@@ -23,6 +23,7 @@ def search(store: StoreArgument, typed: SnapshotText, json: JsonOption = False) 
     """
     asked = typed.build()
     with opened(store) as engine:
+        asked = typed.placed(asked, engine.space)
         began = time.perf_counter()
         rows = engine.search(asked).to_pylist()
         seconds = time.perf_counter() - began

@@ -47,6 +47,7 @@ def subscribe(
         return
     asked = typed.build()
     with opened(store) as engine:
+        asked = typed.placed(asked, engine.space)
         made = engine.subscribe(asked, replace=replace, **given(id=id, start=start, ttl=ttl))
     print_done({"id": made.id, "query": asked.to_dict()}, f"subscribed {made.id}", json=json)
 
