@@ -12,8 +12,10 @@ from tests.engine.refusal import ALL, Refusal
 from typer.testing import CliRunner
 
 import sightline as sl
+from sightline.cli import doctor_checks
 from sightline.cli.app import app
 from sightline.model.config import Indexes
+from sightline.store.kinds import FileKind
 from sightline.store.store import Store
 
 
@@ -105,3 +107,31 @@ def test_a_plane_is_searched_whole(tmp_path: Path) -> None:
         engine.load(pa.table(rows))
         assert engine.space.bounds == (0, 0, 1000, 500)
     assert len(json.loads(sightline("search", store, "flood", "--json"))["rows"]) == 1
+
+
+def checked(store: Path, monkeypatch: pytest.MonkeyPatch, code: int = 0) -> dict[str, str]:
+    """What doctor says of a store; its questions about the machine are not asked."""
+    for name in ("java", "worker_python", "packages", "memory", "kernel_cache", "demo_extra", "kafka"):
+        monkeypatch.setattr(doctor_checks, name, lambda name=name: doctor_checks.Check(name, "ok", ""))
+    result = CliRunner().invoke(app, ["doctor", str(store), "--json"], prog_name="sightline")
+    assert result.exit_code == code, result.output
+    said = json.loads(result.output)["checks"][-1]
+    assert said["name"] == "store"
+    return said
+
+
+def test_doctor_looks_at_every_file_of_a_store(
+    engine: sl.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checked(engine.path, monkeypatch)["state"] == "ok"
+    assert checked(tmp_path / "nowhere", monkeypatch)["state"] == "note"
+    names = [entry.name for entry in Store.open(engine.path).commits.refresh().entries(FileKind.SEGMENT)]
+    cut, lost = (engine.path / "data" / name for name in names[:2])
+    cut.write_bytes(cut.read_bytes()[:100])
+    lost.unlink()
+    found = checked(engine.path, monkeypatch, code=1)["found"]
+    assert cut.name in found
+    assert f"{lost.name} is missing" in found
+    entry = sorted((engine.path / "log").glob("*.json"))[0]
+    entry.write_bytes(b"{")
+    assert entry.name in checked(engine.path, monkeypatch, code=1)["found"]

@@ -19,16 +19,19 @@ _STYLE = {"ok": "green", "note": "blue", "warning": "yellow", "problem": "bold r
 
 
 def doctor(
-    store: Annotated[Path | None, typer.Argument(metavar="STORE", help="Check the disk of this store.")] = None,
+    store: Annotated[Path | None, typer.Argument(metavar="STORE", help="Check this store too, and its disk.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check Java, the Python of the workers, memory, disk, the kernel cache and the Kafka connector.
+    """Check Java, the Python of the workers, memory, disk, the kernel cache and the Kafka connector; and a store: its
+    logs, and the head of every file that they name.
 
-    Exit code 1 when something would keep a pipeline from running.
+    Exit code 1 when something would keep a pipeline from running, or a file of the store is damaged.
 
     Example:
 
       sightline doctor
+
+      sightline doctor store
     """
     checks = all_checks(store)
     healthy = all(check.state != "problem" for check in checks)

@@ -17,6 +17,9 @@ from typing import Literal
 from sightline.bench.machine import total_memory
 from sightline.flat.cores import cores
 from sightline.jit import cache_directory
+from sightline.model.errors import SightlineError
+from sightline.store.array_file import ArrayFile
+from sightline.store.store import Store
 
 LEAST_JAVA = 17
 # The driver's JVM, the Python workers of two cores and the mapped segments of a small store.
@@ -173,6 +176,38 @@ def _version(name: str) -> str | None:
         return None
 
 
+def store_files(path: Path) -> Check:
+    """Whether both logs of a store can be read, and the head of every file that they name."""
+    if not path.exists():
+        return Check("store", "note", f"there is none at {path} yet")
+    restore = "restore what is named from a copy; other files stay readable"
+    try:
+        store = Store.open(path)
+        snapshot, requests = store.commits.refresh(), store.control.read()
+    except SightlineError as error:
+        return Check("store", "problem", str(error), restore)
+    asked = [entry.request.file for entry in requests if entry.request.file]
+    names = sorted({*snapshot.names(), *(epoch.file for epoch in snapshot.epochs), *asked})
+    damaged = [said for name in names if (said := _damage(store, name))]
+    if damaged:
+        more = f", and {len(damaged) - 3} more" if len(damaged) > 3 else ""
+        return Check(
+            "store", "problem", f"{len(damaged)} of {len(names)} files: {'; '.join(damaged[:3])}{more}", restore
+        )
+    return Check("store", "ok", f"version {snapshot.version}, {len(names)} files, {len(requests)} requests")
+
+
+def _damage(store: Store, name: str) -> str:
+    try:
+        ArrayFile.open(store.data_path(name))
+    except FileNotFoundError:
+        return f"{name} is missing"
+    except (OSError, SightlineError) as error:
+        return f"{name}: {error}"
+    return ""
+
+
 def all_checks(store: Path | None) -> list[Check]:
     """Every check, in the order a newcomer meets the problems."""
-    return [java(), worker_python(), packages(), memory(), disk(store), kernel_cache(), demo_extra(), kafka()]
+    machine = [java(), worker_python(), packages(), memory(), disk(store), kernel_cache(), demo_extra(), kafka()]
+    return machine if store is None else [*machine, store_files(store)]
