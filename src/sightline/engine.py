@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from sightline.model.closed import Closed
 from sightline.model.config import Indexes, StoreConfig
-from sightline.model.doubts import doubts_of, warn_of_doubts
+from sightline.model.doubts import doubts_of, warn_of_doubts, warn_of_gap
 from sightline.model.durations import duration_us
 from sightline.model.errors import (
     BadConfig,
     BadQuery,
     BadSource,
-    EngineClosed,
     IncompatibleStore,
     UnknownPlugin,
 )
@@ -125,6 +125,8 @@ def open(
                 hint=f"leave {name}= out, or make a new store",
             )
     changed = replace(store.config, indexes=replace(store.config.indexes, **(indexes or {})), **given)
+    if changed.keep_objects != store.config.keep_objects:
+        warn_of_gap(keeps=changed.keep_objects)
     if changed != store.config:
         store.update_config(changed)
     return Engine(store, spark)
@@ -153,13 +155,13 @@ class Engine:
 
     def close(self) -> None:
         """Stop the runs, each after its batch in flight; log what was searched. Whatever is asked later is refused."""
-        if isinstance(self._store, _Closed):
+        if isinstance(self._store, Closed):
             return
         for run in self._runs:
             run.stop()
         self._runs.clear()
         self._searches.close()
-        closed: Any = _Closed(self.path)
+        closed: Any = Closed(self.path)
         self._store = self._book = self._registry = self._results = closed
         self._searcher = self._searches = self._starter = closed
 
@@ -383,16 +385,6 @@ class Engine:
 
             self._starter = Starter(self._store, lambda: self.spark)
         return self._starter
-
-
-class _Closed:
-    """Stands where the parts of an engine were until it was closed."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __getattr__(self, name: str) -> Any:
-        raise EngineClosed("the engine is closed", value=str(self.path), hint="open the store again with sl.open")
 
 
 def _id_of(given: str | Subscription) -> str:

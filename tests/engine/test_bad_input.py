@@ -377,3 +377,12 @@ def test_columns_that_spark_cannot_take(loading: sl.Engine, refused: Refusal, tm
         if len(set(table.column_names)) == table.num_columns:
             pq.write_table(table, tmp_path / "posts.parquet")
             refused(sl.BadSource, lambda: loading.load(tmp_path / "posts.parquet"), said)
+
+
+def test_a_gap_in_what_is_kept_is_warned_of(engine: sl.Engine) -> None:
+    with pytest.warns(UserWarning, match="no longer kept"), sl.open(engine.path, keep_objects=False):
+        pass
+    with sl.open(engine.path, keep_objects=False):
+        pass
+    with pytest.warns(UserWarning, match="kept from now on"), sl.open(engine.path, keep_objects=True):
+        pass

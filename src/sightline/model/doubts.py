@@ -1,4 +1,4 @@
-"""What in a query was probably meant otherwise: no error, but worth a word."""
+"""What was probably meant otherwise: no error, but worth a word."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ def warn_of_doubts(queries: Iterable[object]) -> None:
     """Warn the caller of the caller, on stderr unless warnings are sent elsewhere."""
     for doubt in doubts_of(queries).get("doubts", []):
         warnings.warn(doubt, stacklevel=3)
+
+
+def warn_of_gap(*, keeps: bool) -> None:
+    """Warn who opens a store that has kept objects until now, or has not, and does otherwise from now on."""
+    kept, until = ("kept from now on", "before") if keeps else ("no longer kept", "after")
+    warnings.warn(f"objects are {kept}: a search does not find those that come {until} this change", stacklevel=3)
