@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.spark.power_cut import KINDS, hurt
 
 import sightline as sl
+from sightline.runs import checkpoint_files
 from sightline.runs.checkpoint_files import is_whole, read_text, write_text
 from sightline.runs.checkpoints import Checkpoint, once_id, run_ids
-from sightline.spark import checkpoint_files
 from sightline.spark.repair import repair
 from sightline.store.positions import Position, advanced
 from sightline.store.snapshot import Snapshot
