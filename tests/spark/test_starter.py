@@ -14,12 +14,13 @@ from tests.stages.worlds import table_of
 
 import sightline as sl
 from sightline.runs.handle import Run
+from sightline.runs.pipeline import Pipeline
 from sightline.spark import starter
 from sightline.store.store import Store
 
 pytestmark = pytest.mark.spark
 POINTS = {
-    "before anything is ready": (starter.Starter, "_ready"),
+    "before anything is ready": (Pipeline, "ready"),
     "while the source is staged": (starter, "chunks"),
     "while it starts": (Run, "follow"),
     "while it runs": (Run, "await_termination"),
