@@ -19,7 +19,7 @@ from sightline.stages.exchange.target import Target
 from sightline.stages.routing import epochs
 from sightline.stages.routing.asked_block import asked_block
 from sightline.stages.routing.cells import CellCounts
-from sightline.stages.routing.sample import ObjectSample, objects_in, sampled_objects
+from sightline.stages.routing.sample import BatchSample, objects_in, sampled_objects
 from sightline.stages.search import search_log
 from sightline.stages.search.search_log import SearchLog
 from sightline.stages.upkeep.maintain import Maintenance
@@ -370,7 +370,7 @@ def objects_of(first, n):
 
 def test_a_sample_is_even_and_bounded(tmp_path):
     """Every 16th of 103 objects, however they come; samples of other steps are thinned alike."""
-    sample = ObjectSample(most=8)
+    sample = BatchSample(most=8)
     for first, n in ((0, 3), (3, 1), (4, 40), (44, 0), (44, 59)):
         sample.add(objects_of(first, n))
     store = Store.create(tmp_path / "store", StoreConfig(seed=1), durable=False)

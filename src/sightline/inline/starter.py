@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
@@ -12,14 +11,12 @@ import pyarrow as pa
 
 from sightline.inline.sources import tables
 from sightline.model.errors import BadSource, RunFailed, SightlineError
-from sightline.runs.checkpoints import once_id
-from sightline.runs.handle import Part, Run, start_once
-from sightline.runs.pipeline import RUNS, Pipeline
+from sightline.runs.handle import Part, Run
+from sightline.runs.pipeline import Pipeline
 from sightline.runs.source_files import ALLOWED_FILES, file_fingerprint
 from sightline.stages.exchange.job import Job
 from sightline.stages.inline import execute_inline
 from sightline.stages.results.totals import OnBatch
-from sightline.store.positions import Reading
 from sightline.store.store import Store
 
 
@@ -27,18 +24,11 @@ class InlineStarter:
     """The pipeline of a store in this process. Kernels are compiled when they are first called."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
         self._pipeline = Pipeline(store, _failure, lambda names: None)
 
     def load(self, source: Any, columns: Mapping[str, str] | None, on_batch: OnBatch | None) -> dict[str, Any]:
         """Bring a one-shot source in and wait for it; returns what was counted."""
-        totals = self._pipeline.totals(on_batch)
-        with self._pipeline.held("load") as run:
-            parts = _parts(source, columns)
-            start_once(run, parts, uuid.uuid4().hex, self._pipeline.ready(), totals.add)
-            run.await_termination()
-            run.stop()
-        return totals.counts
+        return self._pipeline.load(lambda run: _parts(source, columns), on_batch)
 
     def run(
         self,
@@ -50,12 +40,7 @@ class InlineStarter:
     ) -> Run:
         """Start a one-shot source under a name in the background."""
         with self._pipeline.held(name) as run:
-            parts = _parts(source, columns)
-            said = file_fingerprint(source)
-            position = self._store.commits.refresh().position(name, stream=False)
-            run_id = once_id(self._store.path / RUNS / name, said, position)
-            after, batches = self._pipeline.totals(on_batch).add, self._pipeline.ready()
-            start_once(run, parts, run_id, batches, after, Reading(name, source=said))
+            self._pipeline.once(run, file_fingerprint(source), lambda run: _parts(source, columns), on_batch)
         return run
 
 

@@ -26,7 +26,7 @@ class Part(NamedTuple):
     execute: Execute
 
 
-class Stream(Protocol):
+class StreamHandle(Protocol):
     """What the handle needs of Spark's ``StreamingQuery``."""
 
     @property
@@ -53,7 +53,7 @@ class Run:
     def __init__(self, name: str, failure: Failure) -> None:
         self.name, self.id, self.failure = name, "", failure
         self.at_end = ExitStack()
-        self._query: Stream | None = None
+        self._query: StreamHandle | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._in_batch = threading.Lock()
@@ -123,7 +123,7 @@ class Run:
                 self._last = report
                 after(report)
 
-    def follow(self, work: Stream | threading.Thread, run_id: str = "") -> None:
+    def follow(self, work: StreamHandle | threading.Thread, run_id: str = "") -> None:
         """Take charge of what does the work: a query that runs, or a thread to start."""
         if isinstance(work, threading.Thread):
             self._thread, self.id = work, run_id

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from sightline.runs.checkpoints import run_ids
-from sightline.runs.handle import Failure, Run
+from sightline.runs.checkpoints import once_id, run_ids
+from sightline.runs.handle import Failure, Part, Run, start_once
 from sightline.stages.batch import Batches
 from sightline.stages.exchange.plugins import kernels, require
 from sightline.stages.results.totals import LoadTotals, OnBatch
 from sightline.stages.upkeep.maintain import Maintenance
+from sightline.store.positions import Reading
 from sightline.store.store import Store
 
 RUNS, STAGING = "runs", "staging"
+MakeParts = Callable[[Run], Iterable[Callable[[], Part]]]  # what is staged of them, the run removes in the end
 Warm = Callable[[tuple[str, ...]], None]
 
 
@@ -31,6 +35,23 @@ class Pipeline:
         self._store, self._failure, self._warm = store, failure, warm
         self._batches: Batches | None = None
         self._maintenance: Maintenance | None = None
+
+    def load(self, parts: MakeParts, on_batch: OnBatch | None) -> dict[str, Any]:
+        """Bring a one-shot source in and wait for it; returns what was counted."""
+        totals = self.totals(on_batch)
+        with self.held("load") as run:
+            batches = self.ready()
+            start_once(run, parts(run), uuid.uuid4().hex, batches, totals.add)
+            run.await_termination()
+            run.stop()
+        return totals.counts
+
+    def once(self, run: Run, source: str, parts: MakeParts, on_batch: OnBatch | None) -> None:
+        """Start a run, which holds the pipeline, on a one-shot source; its name belongs to this source for good."""
+        after, batches = self.totals(on_batch).add, self.ready()
+        position = self._store.commits.refresh().position(run.name, stream=False)
+        run_id = once_id(self._store.path / RUNS / run.name, source, position)
+        start_once(run, parts(run), run_id, batches, after, Reading(run.name, source=source))
 
     @contextmanager
     def held(self, name: str) -> Iterator[Run]:

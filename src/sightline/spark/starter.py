@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -11,8 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sightline.model.errors import BadSource
-from sightline.runs.checkpoints import Checkpoint, once_id
-from sightline.runs.handle import Part, Run, start_once
+from sightline.runs.checkpoints import Checkpoint
+from sightline.runs.handle import Part, Run
 from sightline.runs.pipeline import RUNS, STAGING, Pipeline
 from sightline.spark.connect import refuse_connect
 from sightline.spark.failures import failure
@@ -21,7 +20,7 @@ from sightline.spark.sources import chunks, fingerprint
 from sightline.spark.streams import part_of, start_stream
 from sightline.spark.warming import warm_everywhere
 from sightline.stages.results.totals import OnBatch
-from sightline.store.positions import Position, Reading, logs_of
+from sightline.store.positions import Position, logs_of
 from sightline.store.snapshot import Snapshot
 from sightline.store.store import DATA, Store
 
@@ -35,15 +34,13 @@ class Starter:
 
     def load(self, source: Any, columns: Mapping[str, str] | None, on_batch: OnBatch | None) -> dict[str, Any]:
         """Bring a one-shot source in and wait for it; returns what was counted."""
-        totals = self._pipeline.totals(on_batch)
-        with self._pipeline.held("load") as run:
+
+        def parts(run: Run) -> Sequence[Callable[[], Part]]:
             if getattr(source, "isStreaming", False):
                 raise BadSource("load takes a source that ends", value="a streaming DataFrame", hint="use run")
-            batches = self._pipeline.ready()
-            start_once(run, self._parts(run, source, columns), uuid.uuid4().hex, batches, totals.add)
-            run.await_termination()
-            run.stop()
-        return totals.counts
+            return self._parts(run, source, columns)
+
+        return self._pipeline.load(parts, on_batch)
 
     def run(
         self,
@@ -55,18 +52,15 @@ class Starter:
     ) -> Run:
         """Start a source under a name in the background."""
         with self._pipeline.held(name) as run:
-            after, batches = self._pipeline.totals(on_batch).add, self._pipeline.ready()
             if getattr(source, "isStreaming", False):
+                after, batches = self._pipeline.totals(on_batch).add, self._pipeline.ready()
                 refuse_connect(source)
                 checkpoint = Checkpoint(self._store.path / RUNS / name)
                 repair(checkpoint, *self._store.read(lambda snapshot: self._position(snapshot, name)))
                 start_stream(run, source, checkpoint, trigger, columns, batches, after)
             else:
-                said = fingerprint(source)
-                position = self._store.commits.refresh().position(name, stream=False)
-                run_id = once_id(self._store.path / RUNS / name, said, position)
-                parts = self._parts(run, source, columns)
-                start_once(run, parts, run_id, batches, after, Reading(name, source=said))
+                parts = partial(self._parts, source=source, columns=columns)
+                self._pipeline.once(run, fingerprint(source), parts, on_batch)
         return run
 
     def _parts(self, run: Run, source: Any, columns: Mapping[str, str] | None) -> Sequence[Callable[[], Part]]:

@@ -30,7 +30,7 @@ from sightline.stages.registered.standing import LayerKind
 from sightline.stages.registered.summary import Summary, awaited, open_summary
 from sightline.stages.routing.cells import CellCounts
 from sightline.stages.routing.epoch_files import open_learnt, open_routing, write_learnt
-from sightline.stages.routing.sample import ObjectSample
+from sightline.stages.routing.sample import BatchSample
 from sightline.text.term_batch import TermBatch
 from sightline.text.tokeniser import tokenise
 
@@ -63,7 +63,7 @@ def route(batches: Iterable[pa.RecordBatch], partition: int, job: Job) -> Iterat
     seen = 0
     leaves = np.zeros(0, np.int64)
     cells = CellCounts(config.space)
-    sample = ObjectSample() if job.sample else None
+    sample = BatchSample() if job.sample else None
     summarised = job.compiled.get(LayerKind.SUMMARY, [[]])[0]
     summaries = [FILES.get(job.store, name, "summary", open_summary) for name in summarised]
     for batch in batches:

@@ -23,7 +23,7 @@ TASK_ROWS = 25_000  # of a source partition and batch at most
 _TERMS = "terms."
 
 
-class ObjectSample:
+class BatchSample:
     """Every ``step``-th object of a source partition; the step doubles whenever that is too many."""
 
     def __init__(self, most: int = TASK_ROWS) -> None:

@@ -22,7 +22,7 @@ from sightline.text.dictionary import TermDictionary
 REMEMBERED = 4096  # expressions and regions whose compiled form is kept; asking for one again costs about 1 us
 
 
-class QueryWords:
+class SoughtWords:
     """The words of an expression. Their numbers differ from segment to segment; a lookup of all takes 2 us."""
 
     def __init__(self, dnf: Dnf, seed: int, hash_bits: int) -> None:
@@ -61,7 +61,7 @@ class AskedQuery:
 
     query: Query
     boxes: F64 | None  # closed, none over the antimeridian; None asks everywhere
-    words: QueryWords | None  # None asks for no words and counts them
+    words: SoughtWords | None  # None asks for no words and counts them
 
 
 def asked(query: Query, config: StoreConfig) -> AskedQuery:
@@ -77,9 +77,9 @@ def asked(query: Query, config: StoreConfig) -> AskedQuery:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def words_of(dnf: Dnf, seed: int, hash_bits: int) -> QueryWords:
+def words_of(dnf: Dnf, seed: int, hash_bits: int) -> SoughtWords:
     """Words of an expression under a store's hash."""
-    return QueryWords(dnf, seed, hash_bits)
+    return SoughtWords(dnf, seed, hash_bits)
 
 
 @lru_cache(maxsize=REMEMBERED)
