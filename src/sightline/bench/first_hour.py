@@ -96,8 +96,10 @@ def _python(program: str, *arguments: object) -> list[str]:
 def _seconds(command: list[str], environment: dict[str, str] | None = None) -> float:
     """How long a process takes from its start to its end."""
     PROGRESS.info("%s", " ".join(command)[:80].replace("\n", " "))
+    # Each process finds its kernels by itself: this one has told its children where its own are.
+    own = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     began = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, timeout=600, env={**os.environ, **(environment or {})})
+    subprocess.run(command, check=True, capture_output=True, timeout=600, env={**own, **(environment or {})})
     return time.perf_counter() - began
 
 
