@@ -65,7 +65,7 @@ class Run:
     @property
     def is_active(self) -> bool:
         """Whether it may still commit."""
-        if self._query is not None and not self._query.isActive:
+        if not self._ended.is_set() and self._query is not None and not self._query.isActive:
             self.finish()
         return not self._ended.is_set()
 
@@ -105,8 +105,10 @@ class Run:
         with (
             self._in_batch
         ):  # an interrupt inside a batch would lose its work and print a Java stack of a thousand lines
-            if self._query is not None:
-                self._query.stop()
+            pass
+        # Not under the lock: Spark waits for the batch that has just begun, which waits for the lock to be told to stop.
+        if self._query is not None:
+            self._query.stop()
         if self._thread is not None and self._thread.ident is not None:
             self._thread.join()
         self.finish()
@@ -115,9 +117,9 @@ class Run:
         self, part: Part, batch: int, run_id: str, batches: Batches, after: AfterBatch, reading: Reading | None
     ) -> None:
         """One micro-batch, unless a stop was asked for."""
-        if self._stopping.is_set():
-            raise StopRequested
         with self._in_batch:
+            if self._stopping.is_set():
+                raise StopRequested
             report = batches.process(run_id, batch, part.columns, part.execute, reading)
             if report is not None:
                 self._last = report
