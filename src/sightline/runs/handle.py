@@ -102,11 +102,9 @@ class Run:
     def stop(self) -> None:
         """Let the batch in flight finish and commit, then end; also before anything was started."""
         self._stopping.set()
-        with (
-            self._in_batch
-        ):  # an interrupt inside a batch would lose its work and print a Java stack of a thousand lines
+        with self._in_batch:  # interrupted inside a batch, Spark loses its work and prints a thousand lines of Java
             pass
-        # Not under the lock: Spark waits for the batch that has just begun, which waits for the lock to be told to stop.
+        # Not under the lock: Spark waits for a batch that has just begun, and that one for the lock, to be told to stop.
         if self._query is not None:
             self._query.stop()
         if self._thread is not None and self._thread.ident is not None:
