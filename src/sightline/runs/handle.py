@@ -104,7 +104,7 @@ class Run:
         self._stopping.set()
         with self._in_batch:  # interrupted inside a batch, Spark loses its work and prints a thousand lines of Java
             pass
-        # Not under the lock: Spark waits for a batch that has just begun, and that one for the lock, to be told to stop.
+        # Not under the lock: Spark waits for a batch that has just begun, and that batch for the lock.
         if self._query is not None:
             self._query.stop()
         if self._thread is not None and self._thread.ident is not None:
